@@ -10,12 +10,12 @@ from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.application.slack.receiving import SIGNATURE, STAMP
+from lamplighter.application.slack.receiving import SIGNATURE, STAMP, TRIES
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
-from stacks.constructs.functions.ledger_listener import LAB, LINE, POOLS, SLACK, STATES, LedgerListener
+from stacks.constructs.functions.ledger_listener import LAB, NEW, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.functions.permissions import Permissions, on_pages
 from stacks.constructs.http.queue_address import QueueAddress
 from stacks.constructs.http.throttle import SLACK_AT_ONCE
@@ -25,13 +25,12 @@ PATH = "slack"
 HEADERS = {STAMP: "X-Slack-Request-Timestamp", SIGNATURE: "X-Slack-Signature"}
 # Somebody waits, cold start included. More memory means more processor, and the function runs rarely.
 DOOR_MIB = 1024
-DOOR_TIMEOUT = Duration.seconds(20)
+DOOR_TIMEOUT = Duration.seconds(30)
 # Six times the time-out, as Lambda asks
 # (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
-VISIBLE_AFTER = Duration.minutes(2)
+VISIBLE_AFTER = Duration.minutes(3)
 # An answer that comes later than this surprises more than it helps.
 KEPT = Duration.minutes(15)
-TRIES = 5
 BATCH = 10
 SIGNED = "Slack signs what it posts; the function checks that before anything else."
 BOARD_MIB = 512
@@ -125,7 +124,7 @@ class SlackStack(Stack):
             stream_arn=stream_arn,
             dead_letters_arn=names.dead_letters_arn,
             items=[POOLS, STATES, SLACK, LAB],
-            made=[LINE],
+            made=[NEW],
             window=WINDOW,
             partial_failures=True,
         )

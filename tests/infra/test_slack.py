@@ -207,8 +207,8 @@ def test_what_the_board_notes_itself_wakes_nobody(slack: Template, controller: T
             assert not sks & {"MESSAGE#", "PERSON#", "SEEN#"}
 
 
-def test_an_offer_that_slack_refuses_does_not_wake_the_board_for_ever(slack: Template) -> None:
-    """It notes an offer before it makes it, and takes the note back: only who is new in line is told of."""
+def test_what_slack_refuses_does_not_wake_the_board_for_ever(slack: Template) -> None:
+    """It notes an offer or an answer before it makes it, and takes the note back: only what is new is told of."""
     mapping = slack.one("AWS::Lambda::EventSourceMapping", StartingPosition="LATEST")
     filters = mapping["FilterCriteria"]["Filters"]
     told = [json.loads(each["Pattern"]) for each in filters]

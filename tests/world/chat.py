@@ -15,7 +15,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
 from lamplighter.application.slack.answering import respond
 from lamplighter.application.slack.context import SlackServices
-from lamplighter.application.slack.receiving import SignedRequest
+from lamplighter.application.slack.receiving import TRIES, SignedRequest
 from lamplighter.domain.commands import orders
 from lamplighter.domain.people.person import Person
 from lamplighter.domain.slack.asked.request import Press, Request, SlashCommand
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 Json = dict[str, Any]
 STUDENTS, TEACHER = ("UALI", "UBEA"), "UTOM"
-#: The queue hands a request out so often (stacks/slack_stack.py).
-TRIES = 5
 HOOK = "https://hooks.slack.com/commands/T1/1/x"
 MOST, LONGEST = 2, timedelta(hours=2)
 SLACK: Json = {

@@ -24,10 +24,10 @@ POOLS = {
 }
 # The pool's own item, which every sweep writes: waiting people, delays and costs change with time.
 STATES = {"POOL#": ("STATE",)}
-# Requests from Slack that the board answers; the items of its own messages start no function.
-SLACK = {"SLACK": ("ASK#", "REPLY#")}
-# A new place on the waiting list. The board's own changes of a place start no function.
-LINE = {"SLACK#": ("WAIT#",)}
+# Requests for approval that the board shows; the items of its own messages start no function.
+SLACK = {"SLACK": ("ASK#",)}
+# A new answer that is owed, and a new place on the waiting list. The board's own changes of them start no function.
+NEW = {"SLACK": ("REPLY#", "WAIT#")}
 # Decisions about the whole lab: skips, pauses and the answers to their commands.
 LAB = {"LAB": ("COMMAND#", "PAUSE#", "SKIP#")}
 

@@ -19,8 +19,9 @@ from stacks.constructs.http.throttle import REQUESTS_A_SECOND
 from stacks.names import Names
 
 STAGE = "v1"
-FORMS = ("application/x-www-form-urlencoded", "application/json")
-"""The second is what API Gateway takes a body for that names no type."""
+FORM = "application/x-www-form-urlencoded"
+FORMS = (FORM, f"{FORM}; charset=utf-8", f"{FORM};charset=UTF-8", "application/json")
+"""Slack sends the first. The last is what API Gateway takes a body for that names no type."""
 NOTHING = "#set($nothing = '')"
 """Renders no text. Without a template SQS's own answer would be the body."""
 NO_ROOM = "403|5\\d\\d"
@@ -107,9 +108,7 @@ class QueueAddress(Construct):
             options=apigateway.IntegrationOptions(
                 credentials_role=role,
                 passthrough_behavior=apigateway.PassthroughBehavior.NEVER,
-                request_parameters={
-                    "integration.request.header.Content-Type": "'application/x-www-form-urlencoded'"
-                },
+                request_parameters={"integration.request.header.Content-Type": f"'{FORM}'"},
                 request_templates=dict.fromkeys(FORMS, "&".join(form)),
                 integration_responses=[
                     apigateway.IntegrationResponse(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lamplighter import clock
-from lamplighter.application.slack.receiving import SIGNATURE, STAMP, Outcome
+from lamplighter.application.slack.receiving import SIGNATURE, STAMP, TRIES, Outcome
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
 from tests.unit.slack.requests import (
@@ -112,7 +112,7 @@ def test_without_its_secret_requests_wait_until_it_can_be_read(door: Knocks) -> 
 
 
 def test_one_message_of_a_batch_that_breaks_leaves_the_others_alone(door: Knocks) -> None:
-    door.workflows.fails = ValueError("the text of open for the exam")
+    door.workflows.fails = OutsideFailed("states:StartExecution failed")
     breaks = signed(typed("open gpu 1 because of the exam", "U0INSTRUCT"))
     stranger = message(b"x", {})
     looks = [signed(typed("status", user)) for user in ("U0STUDENT", "U0INSTRUCT")]
@@ -125,9 +125,19 @@ def test_what_fails_outside_is_one_clear_line(door: Knocks) -> None:
     door.workflows.fails = OutsideFailed(
         "states:StartExecution on arn:secret:place failed: x", "states:StartExecution"
     )
-    said = door.type("open gpu 1 because of the exam")
+    request = signed(typed("open gpu 1 because of the exam", "U0INSTRUCT"))
+    # The message comes again, and a command that was given after all is given once. At the last try it is told.
+    assert [len(door.take(request).failed), len(door.sent)] == [1, 0]
+    request["attributes"]["ApproximateReceiveCount"] = str(TRIES)
+    assert [len(door.take(request).failed), len(door.sent)] == [1, 1]
+    [(_, said)] = door.sent
     assert "states:StartExecution" in said["text"]
     assert "arn:secret:place" not in said["text"]
+
+
+def test_a_fault_of_ours_is_told_at_once_and_is_not_tried_again(door: Knocks) -> None:
+    assert "could not do this" in door.type("open at 9999-12-31 23:59 for 3h")["text"]
+    assert not door.workflows.starts
 
 
 def test_an_answer_that_slack_does_not_take_now_is_given_when_the_message_comes_again(door: Knocks) -> None:

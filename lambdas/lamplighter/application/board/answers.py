@@ -1,8 +1,8 @@
 """Late answers to commands from Slack, and the messages of requests for approval.
 
-An answer goes to the response_url while that is valid, else to its asker alone in the channel. The board takes it from
-the ledger before it sends it, so that the Slack function and the board never both send it. Where Slack refuses the
-answer, the board puts it back.
+An answer goes to the response_url while that is valid, else to its asker alone in the channel. The board marks it in
+the ledger before it sends it, so that no two of its runs both send it. An answer whose run died with it is given by a
+later one.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,17 @@ def answer(command_id: str, board: "Board") -> None:
     if owed is None:
         return
     decision = board.ledger.command(owed.pool, command_id)
-    if decision is None or not board.conversation.answered(command_id):
+    if decision is None or not board.conversation.begin_answer(command_id, board.now()):
         return
     if board.now() >= owed.until:
         logger().warning("an answer came too late for Slack", extra={"command": command_id})
-        return
-    try:
-        _send_to(owed.url, owed.channel, owed.user, _said(owed, decision, board), board)
-    except LamplighterError:
-        board.conversation.owe(owed)
-        raise
+    else:
+        try:
+            _send_to(owed.url, owed.channel, owed.user, _said(owed, decision, board), board)
+        except LamplighterError:
+            board.conversation.end_answer(command_id, given=False)
+            raise
+    board.conversation.end_answer(command_id, given=True)
 
 
 def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:

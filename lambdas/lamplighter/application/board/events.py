@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from lamplighter.domain.commands.command import WHOLE_LAB
 
 POOL, PROGRESS, LAB, SLACK = "POOL#", "PROGRESS#", "LAB", "SLACK"
-COMMAND, REPLY, ASK, WAIT = "COMMAND#", "REPLY#", "ASK#", "WAIT#"
+STATE, COMMAND, REPLY, ASK, WAIT = "STATE", "COMMAND#", "REPLY#", "ASK#", "WAIT#"
 OWN = ("MESSAGE#", "PERSON#", "SEEN#")
 """Items that the conversation itself writes. They need no message."""
 
@@ -22,6 +22,8 @@ class ChangedItems:
     commands: dict[str, str] = field(default_factory=dict)
     """Commands with a decision, or with an answer to send."""
     asks: dict[str, str] = field(default_factory=dict)
+    swept: bool = False
+    """Whether the guard has looked at a pool meanwhile, as it does every few minutes."""
 
 
 def moved(event: Mapping[str, object]) -> ChangedItems:
@@ -33,6 +35,7 @@ def moved(event: Mapping[str, object]) -> ChangedItems:
             if sk.startswith(COMMAND):
                 found.commands.setdefault(sk.removeprefix(COMMAND), number)
             found.pools.setdefault(pool, number)
+            found.swept |= sk == STATE
         elif pk.startswith(PROGRESS):
             found.pools.setdefault(pk.removeprefix(PROGRESS), number)
         elif pk == LAB and sk.startswith(COMMAND):

@@ -5,6 +5,7 @@ records that failed, and Lambda sends the batch again from the first of them on.
 """
 
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from lamplighter.application.board import answers as board_answers
@@ -15,6 +16,9 @@ from lamplighter.application.board.events import ChangedItems, moved
 from lamplighter.application.board.services import Board
 from lamplighter.application.logs import logger
 from lamplighter.errors import LamplighterError
+
+AT_ONCE = 10
+"""Answers that are sent side by side: a class waits for them, and one address may be slow."""
 
 
 class FailedRecord(NamedTuple):
@@ -28,14 +32,16 @@ def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
     """Bring Slack up to date with an event; returns the records that failed, after all were tried."""
     found = moved(event)
     _wake(found, on)
-    return [
-        # A person who waits for an answer comes first.
-        *_each(board_answers.answer, found.commands, on),
+    failed = [
+        # People who wait for an answer come first.
+        *_side_by_side(board_answers.answer, found.commands, on),
         *_each(board_leases.look_after, found.pools, on),
         *_each(board_channel.look_after, found.pools, on),
         *_each(board_answers.show_ask, found.asks, on),
         *_each(board_waiting.look_after, found.pools, on),
     ]
+    _overdue(found, on)
+    return failed
 
 
 def _wake(found: ChangedItems, on: Board) -> None:
@@ -46,6 +52,26 @@ def _wake(found: ChangedItems, on: Board) -> None:
         on.wake(found.pools)
     except LamplighterError as error:
         logger().warning("the events of %s are told later: %s", ", ".join(found.pools), error)
+
+
+def _overdue(found: ChangedItems, on: Board) -> None:
+    """With each sweep: answers that a run began and died with. One that fails is tried again with the next sweep."""
+    if not found.swept:
+        return
+    try:
+        owed = on.conversation.all_owed()
+    except LamplighterError as error:
+        logger().warning("which answers are owed is not known: %s", error)
+        return
+    _side_by_side(board_answers.answer, dict.fromkeys(owed, ""), on)
+
+
+def _side_by_side(
+    do: Callable[[str, Board], None], these: Mapping[str, str], on: Board
+) -> list[FailedRecord]:
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        done = pool.map(lambda one: _each(do, {one: these[one]}, on), these)
+        return [failure for failures in done for failure in failures]
 
 
 def _each(do: Callable[[str, Board], None], these: Mapping[str, str], on: Board) -> list[FailedRecord]:

@@ -11,7 +11,7 @@ from lamplighter.application.slack import changes as slack_changes
 from lamplighter.application.slack import line as slack_line
 from lamplighter.application.slack import log as slack_log
 from lamplighter.application.slack import shows as slack_shows
-from lamplighter.application.slack.context import RequestContext, SlackServices
+from lamplighter.application.slack.context import NotStarted, RequestContext, SlackServices
 from lamplighter.application.slack.receiving import SignedRequest
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.people.person import Person
@@ -54,15 +54,23 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer | None]]
 def respond(signed: SignedRequest, slack_services: SlackServices) -> None:
     """Answers a signed request at its response_url, once; a repeated request does nothing and has its answer.
 
-    Where a command is given, the board answers as soon as the lab has decided. Raises OutsideFailed or TryLater where
-    Slack did not take the answer.
+    Where a command is given, the board answers as soon as the lab has decided. Raises where the message is to come
+    again: NotStarted, and OutsideFailed or TryLater where Slack did not take the answer.
     """
     if isinstance(signed.request, SslCheck):
         return
     try:
         said = _answered(signed, signed.request, slack_services)
+    except NotStarted as error:
+        if signed.last_try:
+            said = _failed(error.said, slack_services, _speech(slack_services, None))
+            _reply(signed.request.response_url, said, slack_services)
+        raise
     except (BadInput, Refused, TryLater, OutsideFailed) as error:
         said = _failed(error, slack_services, _speech(slack_services, None))
+    except Exception as error:  # noqa: BLE001 -- a fault of ours, which would be the same the next time
+        slack_log.failed(error)
+        said = _failed(OutsideFailed(reason("slack.outside")), slack_services, _speech(slack_services, None))
     if said is None:
         return
     _reply(signed.request.response_url, said, slack_services)
@@ -78,16 +86,16 @@ def _answered(
     signed: SignedRequest, asked: SlashCommand | Press, slack_services: SlackServices
 ) -> Mapping[str, object] | None:
     """The answer; None where there is one already, or where the board gives it."""
-    team = slack_services.lab.slack.team if slack_services.lab.slack else None
-    if team is not None and asked.team != team:
-        said = slack_services.texts.say("slack.other-workspace", team=team)
-        return answers.plainly(said).to_json()
     before = slack_services.ledger.seen(signed.key)
     if before is not None:
         # The run before may have died before it started the workflow.
         if before.ordered is not None:
             slack_services.start(Command.from_json(before.ordered))
         return None
+    team = slack_services.lab.slack.team if slack_services.lab.slack else None
+    if team is not None and asked.team != team:
+        said = slack_services.texts.say("slack.other-workspace", team=team)
+        return answers.plainly(said).to_json()
     context = _context(signed, asked, slack_services)
     try:
         meant = _meant(context)

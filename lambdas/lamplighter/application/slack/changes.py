@@ -166,9 +166,15 @@ def give(
         # The answer is owed before anything starts, so that no decision finds nobody to tell.
         owed = _owed(context, command, said)
         theirs = slack_services.ledger.order(owed, context.key, slack_services.now())
+        handled = None if theirs else slack_services.ledger.seen(context.key)
+        if handled is not None and handled.ordered is None:
+            return None  # a second copy of the message has told a failure meanwhile
         # Also where another request gave it before: that one may have died here, and a name starts once.
         slack_services.start(command)
-        return None if theirs else _follows(context, said)
+        follows = answers.follows(said, context.speech, word=f"/{slack_services.word}")
+        return None if theirs or handled is not None else follows
+    if slack_services.ledger.seen(context.key) is not None:
+        return None  # a second copy of the message ordered it meanwhile
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
     experimental = (
@@ -217,13 +223,6 @@ def _owed(context: RequestContext, command: Command, said: str) -> Reply:
         ordered=command.to_json(),
         zone=context.speech.times.zone.key if context.speech.zone_known else None,
     )
-
-
-def _follows(context: RequestContext, said: str) -> SlackAnswer | None:
-    """The answer where another request gave the same command, whose asker is told the decision; else None."""
-    if context.slack_services.ledger.seen(context.key) is not None:
-        return None
-    return answers.follows(said, context.speech, word=f"/{context.slack_services.word}")
 
 
 def _lease(context: RequestContext, what: str | None, verb: str, *, closing: bool = False) -> Lease:

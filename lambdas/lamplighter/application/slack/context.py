@@ -22,10 +22,19 @@ from lamplighter.domain.people.person import People, Person
 from lamplighter.domain.schedules.schedule import Start, Starts
 from lamplighter.domain.slack.answers import Speech
 from lamplighter.domain.slack.asked.request import Press, SlashCommand
+from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from lamplighter.lab.channels import Role
     from lamplighter.lab.model import Lab
+
+
+class NotStarted(Exception):
+    """A command's workflow could not be started, as far as is known: its message comes again and starts it once."""
+
+    def __init__(self, said: LamplighterError) -> None:
+        super().__init__(str(said))
+        self.said = said
 
 
 @dataclass
@@ -63,9 +72,12 @@ class SlackServices:
         return clock.now()
 
     def start(self, command: Command) -> None:
-        """Start the command's workflow; a second start of the same command changes nothing."""
+        """Start the command's workflow; a second start of the same command changes nothing. May raise NotStarted."""
         workflow = self.arns[orders.workflow(command.verb)]
-        self.workflows.start(Start(workflow, command.id, command))
+        try:
+            self.workflows.start(Start(workflow, command.id, command))
+        except LamplighterError as error:
+            raise NotStarted(error) from error
 
 
 @dataclass

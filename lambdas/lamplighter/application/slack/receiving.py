@@ -19,6 +19,8 @@ from lamplighter.errors import BadInput, LamplighterError
 LARGEST = 16 * 1024
 AT_ONCE = 10
 """Requests of a batch that are answered side by side: each waits for AWS and for Slack, and computes little."""
+TRIES = 5
+"""How often the queue hands out a message; after that it is a dead letter."""
 SIGNATURE, STAMP = "signature", "timestamp"
 """The attributes of a message, which hold Slack's two headers."""
 
@@ -42,6 +44,8 @@ class SignedRequest:
     """When it was made, by its stamp."""
     came: datetime
     """When the lab's address took it."""
+    last_try: bool = False
+    """Whether its message does not come again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +80,18 @@ class RequestHandler:
         """Handles a batch: whatever becomes of one message, the others are handled."""
         signed: dict[str, SignedRequest] = {}
         again: list[str] = []
-        dropped = 0
+        dropped, secret = 0, True
         for message in messages:
             name = str(message["messageId"])
             try:
-                read = self._read(message)
+                read = self._read(message) if secret else None
             except LamplighterError as error:
+                # It is asked for once a batch: each time may take a second.
                 failed(error)
+                secret = False
+            if not secret:
                 again.append(name)
-                continue
-            if read is None:
+            elif read is None:
                 dropped += 1
             else:
                 signed[name] = read
@@ -118,7 +124,7 @@ class RequestHandler:
             failed(error)
             return None
         key = signature.key_of(envelope.stamp, envelope.body)
-        return SignedRequest(asked, key, envelope.made, envelope.came)
+        return SignedRequest(asked, key, envelope.made, envelope.came, _tries(message) >= TRIES)
 
     def _signed(self, envelope: Envelope) -> bool:
         if self._fits(self.keys.get(), envelope):
@@ -154,6 +160,14 @@ def _came(message: Mapping[str, object]) -> datetime | None:
         return datetime.fromtimestamp(int(sent[:16]) / 1000, UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+def _tries(message: Mapping[str, object]) -> int:
+    """How often the message was handed out, as SQS counts."""
+    try:
+        return int(str(_inner(message, "attributes").get("ApproximateReceiveCount"))[:9])
+    except ValueError:
+        return 1
 
 
 def _attribute(message: Mapping[str, object], name: str) -> str:

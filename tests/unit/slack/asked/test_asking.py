@@ -15,12 +15,11 @@ COMMAND = ("POOL#gpu", "COMMAND#slack-open-1")
 
 
 def owe(lab: LabInSlack, url: str | None = URL) -> None:
-    lab.conversation.owe(
-        Reply(
-            command="slack-open-1", pool="gpu", user=STUDENT, url=url, channel=CHANNEL,
-            understood="open 2 nodes on pool gpu", until=EIGHT + 30 * MINUTE,
-        )
+    owed = Reply(
+        command="slack-open-1", pool="gpu", user=STUDENT, url=url, channel=CHANNEL,
+        understood="open 2 nodes on pool gpu", until=EIGHT + 30 * MINUTE,
     )  # fmt: skip
+    assert lab.conversation.order(owed, "r-1", EIGHT)
 
 
 def decide(lab: LabInSlack) -> None:

@@ -55,20 +55,54 @@ def test_what_slack_does_not_take_is_raised_and_taken_the_next_time(
 def test_what_cannot_be_said_keeps_nothing_else_from_being_said(lab: LabInSlack) -> None:
     running(lab)
     lab.set_pool(leaked_since=int(EIGHT.timestamp() * 1000), leaked_because="i-0abc")
-    for number in (1, 2):
-        lab.conversation.owe(
-            Reply(
-                f"c{number}", "gpu", "U0A", "https://hooks.slack.com/x", CHANNEL, "open", EIGHT + 30 * MINUTE
-            )
-        )
-        lab.ledger.decide("gpu", Decision(f"c{number}", "refused", "no", EIGHT))
+    commands = [decided(lab, f"c{number}") for number in (1, 2)]
+    lab.moved = [key for key in lab.moved if key[1] != "STATE"]
     lab.slack.fails = [OutsideFailed("500")]
     with pytest.raises(OutsideFailed):
         lab.tell()
     assert len(lab.slack.replies) == 1
     assert len(lab.slack.in_channel) == 2
-    lab.tell(("POOL#gpu", "COMMAND#c1"))
+    lab.tell(*commands)
     assert len(lab.slack.replies) == 2
+
+
+def decided(lab: LabInSlack, command: str) -> tuple[str, str]:
+    """A decided command whose asker is owed the answer; where the decision is."""
+    reply = Reply(command, "gpu", "U0A", "https://hooks.slack.com/x", CHANNEL, "open", EIGHT + 30 * MINUTE)
+    assert lab.conversation.order(reply, f"r-{command}", EIGHT)
+    lab.ledger.decide("gpu", Decision(command, "refused", "no", EIGHT))
+    return "POOL#gpu", f"COMMAND#{command}"
+
+
+STATE = ("POOL#gpu", "STATE")
+
+
+def test_an_answer_whose_run_died_with_it_is_given_with_a_later_sweep(lab: LabInSlack) -> None:
+    command = decided(lab, "c1")
+    assert lab.conversation.begin_answer("c1", EIGHT)  # and then it dies
+    lab.tell(command)
+    lab.tell(STATE)
+    assert not lab.slack.replies
+    lab.at(1)
+    lab.tell(STATE)
+    lab.tell(STATE)
+    assert len(lab.slack.replies) == 1
+
+
+def test_an_answer_that_slack_refuses_wakes_nobody_and_is_given_when_it_may(lab: LabInSlack) -> None:
+    command = decided(lab, "c1")
+    lab.slack.fails = [OutsideFailed("500")] * 3
+    for _ in range(3):
+        with pytest.raises(OutsideFailed):
+            lab.tell(command)
+    lab.tell(command)
+    assert len(lab.slack.replies) == 1
+
+
+def test_a_class_is_answered_side_by_side_and_each_once(lab: LabInSlack) -> None:
+    commands = [decided(lab, f"c{number}") for number in range(30)]
+    lab.tell(*commands, STATE)
+    assert len(lab.slack.replies) == 30
 
 
 def test_a_function_that_dies_behind_a_post_repeats_it_once_and_never_again(lab: LabInSlack) -> None:

@@ -29,15 +29,26 @@ def lapses(sort_key: str, partition: str = "SLACK") -> Any:
     "reply",
     [REPLY, replace(REPLY, url=None, thread="1.5", ordered={"verb": "open", "nodes": 1}, zone="Asia/Seoul")],
 )
-def test_an_answer_is_owed_as_it_was_first_noted_and_given_once(ledger: Ledger, reply: Reply) -> None:
+def test_an_answer_is_owed_as_it_was_first_noted_and_given_by_one_at_a_time(
+    ledger: Ledger, reply: Reply
+) -> None:
     assert ledger.owed("open-1") is None
-    ledger.owe(reply)
-    ledger.owe(replace(reply, channel="C2"))
+    assert ledger.order(reply, "r-1", EIGHT)
+    assert not ledger.order(replace(reply, channel="C2"), "r-2", EIGHT)
 
     assert ledger.owed("open-1") == reply
+    assert ledger.all_owed() == ["open-1"]
     assert lapses("REPLY#open-1") == int((EIGHT + DAY).timestamp())
-    assert [ledger.answered("open-1") for _ in range(2)] == [True, False]
-    assert ledger.owed("open-1") is None
+    assert [ledger.begin_answer("open-1", EIGHT) for _ in range(2)] == [True, False]
+    # Who began may have died.
+    assert ledger.begin_answer("open-1", EIGHT + 60 * SECOND)
+    # Slack did not take it, so it may be given again at once.
+    ledger.end_answer("open-1", given=False)
+    assert ledger.begin_answer("open-1", EIGHT + 61 * SECOND)
+    ledger.end_answer("open-1", given=True)
+    assert not ledger.begin_answer("open-1", EIGHT + DAY)
+    ledger.end_answer("open-1", given=False)
+    assert (ledger.owed("open-1"), ledger.all_owed()) == (None, [])
 
 
 def test_an_ask_is_filed_once_and_the_first_word_on_it_stands(ledger: Ledger) -> None:

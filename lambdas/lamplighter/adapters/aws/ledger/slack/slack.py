@@ -16,13 +16,23 @@ from lamplighter.adapters.aws.ledger.slack import items as forms
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.adapters.border import border
 from lamplighter.domain.people.person import Person
-from lamplighter.domain.slack.kept import SEEN_KEPT, ApprovalRequest, Reply, Seen, Shown, WaitingPlace
+from lamplighter.domain.slack.kept import (
+    SEEN_KEPT,
+    SENDING_TAKES,
+    ApprovalRequest,
+    Reply,
+    Seen,
+    Shown,
+    WaitingPlace,
+)
+from lamplighter.reasons.reason import reason
 
 SLACK = "SLACK"
 REPLY, ASK, PERSON, SEEN = "REPLY#", "ASK#", "PERSON#", "SEEN#"
 MESSAGE, WAIT = "MESSAGE#", "WAIT#"
 KEEP_PERSON = timedelta(days=7)
 _AFTER_ALL = "\U0010ffff"
+_TRIES = 3
 
 
 def _of(pool: str) -> str:
@@ -33,14 +43,6 @@ def _of(pool: str) -> str:
 class LedgerSlack(LedgerReads):
     """The conversation's part of the ledger."""
 
-    def owe(self, reply: Reply) -> None:
-        """Note where the answer on a command goes; the first note on a command stands."""
-        with suppress(Conflict):
-            self._table.put(
-                items.item(SLACK, REPLY + reply.command, forms.reply_values(reply), until=reply.until),
-                "attribute_not_exists(pk)",
-            )
-
     def order(self, reply: Reply, request: str, at: datetime) -> bool:
         """Note together that a request gave a command, and where its answer goes.
 
@@ -49,31 +51,51 @@ class LedgerSlack(LedgerReads):
         """
         seen = {"ordered": json.dumps(reply.ordered)}
         owed = items.item(SLACK, REPLY + reply.command, forms.reply_values(reply), until=reply.until)
-        try:
-            self._table.transact(
-                [
-                    self._table.put_in_transaction(owed, "attribute_not_exists(pk)"),
-                    self._table.put_in_transaction(_seen(request, seen, at), "attribute_not_exists(pk)"),
-                ]
-            )
-        except Conflict:
-            if self.owed(reply.command) is None and self.seen(request) is None:
-                raise
-            return False
-        return True
+        writes = [
+            self._table.put_in_transaction(item, "attribute_not_exists(pk)")
+            for item in (owed, _seen(request, seen, at))
+        ]
+        for _ in range(_TRIES):
+            with suppress(Conflict):
+                self._table.transact(writes)
+                return True
+            if self.owed(reply.command) is not None or self.seen(request) is not None:
+                return False
+            # Another transaction on one of them was at work, and nothing is written.
+        raise Conflict(reason("aws.ledger.conflict"))
 
     def owed(self, command: str) -> Reply | None:
         """Where the answer on a command goes, if one is owed."""
         found = self._table.get(SLACK, REPLY + command)
         return None if found is None else forms.reply(items.values(found))
 
-    def answered(self, command: str) -> bool:
-        """No answer on the command is owed any more; True for the one who may give it, once."""
+    def all_owed(self) -> list[str]:
+        """The commands on which an answer is owed."""
+        found = self._table.query(SLACK, REPLY, REPLY + _AFTER_ALL)
+        return [str(item["sk"]["S"]).removeprefix(REPLY) for item in found]
+
+    def begin_answer(self, command: str, at: datetime) -> bool:
+        """True for the one who may give the answer on a command now. Who dies with it leaves it to another later."""
         try:
-            self._table.delete(SLACK, REPLY + command, "attribute_exists(pk)")
+            self._table.update(
+                SLACK,
+                REPLY + command,
+                "SET #sending = :at",
+                "attribute_exists(pk) AND (attribute_not_exists(#sending) OR #sending <= :over)",
+                at=items.milliseconds(at),
+                over=items.milliseconds(at - SENDING_TAKES),
+            )
         except Conflict:
             return False
         return True
+
+    def end_answer(self, command: str, *, given: bool) -> None:
+        """An answer was given, and is owed no more; or it was not, and another may give it now."""
+        if given:
+            self._table.delete(SLACK, REPLY + command)
+            return
+        with suppress(Conflict):
+            self._table.update(SLACK, REPLY + command, "REMOVE #sending", "attribute_exists(pk)")
 
     def file_ask(self, ask: ApprovalRequest) -> bool:
         """Keep what somebody asks for; False where this very ask was filed before."""
