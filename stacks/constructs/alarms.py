@@ -77,7 +77,7 @@ class Alarms(Construct):
             "DeadLetters",
             alarm_name=f"{lab}-dead-letters",
             alarm_description=(
-                f"Something of {lab} failed for good: a schedule, a sweep, a plan or a notice;"
+                f"Something of {lab} failed for good: a schedule, a sweep, a plan, a notice or a request from Slack;"
                 f" the queue {lab}-dead-letters says what"
             ),
             metric=dead_letters.metric_approximate_number_of_messages_visible(
