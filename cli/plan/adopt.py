@@ -12,7 +12,6 @@ from cli import printing
 from cli.options import AsJson
 from cli.plan import adopt_node_pool
 from cli.plan.kubernetes_rights import manifest
-from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.gpu import device_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     from lamplighter.adapters.kubernetes.connection import Connection
 
 POOL = "gpu"
-CURRENCY = "USD"
 AT_A_PROMPT_SECONDS = 4.0
 _END = ("guard:", "  mode: watch")
 
@@ -119,7 +117,6 @@ def sharing_values(lab: Lab) -> str:
 
 def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
     """The lines of a lab file that adopts the group, with only the keys that a person may want to change."""
-    kind = group.instance_types[0] if group.instance_types else None
     yield f"# Adopts node group {group.name} of cluster {cluster.name}, Kubernetes {cluster.version}."
     yield from _begin(cluster)
     yield f"cluster: {{existing: {cluster.name}}}"
@@ -129,12 +126,11 @@ def lab_file(cluster: ExistingCluster, group: ExistingPool) -> Iterator[str]:
     # Only where the name is not the usual one: a new node group of the same name gets another group.
     if group.group and not group.group.startswith(f"eks-{group.name}-"):
         yield f"    auto_scaling_group: {group.group}"
-    if kind:
-        yield f"    instance_type: {kind}"
+    if group.instance_types:
+        yield adopt_node_pool.types_line(group.instance_types)
     yield from _image(group)
     yield f"    max_nodes: {max(1, group.maximum)}"
-    if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
-        yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'
+    yield from adopt_node_pool.price_lines(cluster, "node-group", group.instance_types)
     yield from _END
 
 

@@ -1,6 +1,6 @@
 """The lab file that adopts a NodePool of Karpenter or of EKS Auto Mode."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lamplighter.data import instance_types, prices
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
@@ -36,11 +36,10 @@ def _cluster(cluster: ExistingCluster, pool: ExistingNodePool, role: str | None)
 
 def _pool(cluster: ExistingCluster, pool: ExistingNodePool) -> Iterator[str]:
     with_gpu = [name for name in pool.instance_types if not instance_types.has_no_gpu(name)]
-    kind = with_gpu[0] if with_gpu else None
     yield f"    kind: {pool.kind}"
     yield f"    existing: {pool.name}"
-    if kind:
-        yield f"    instance_type: {kind}"
+    if with_gpu:
+        yield types_line(with_gpu)
     else:
         yield "    # instance_type: g5.xlarge  # needed: the NodePool names no type with a GPU"
     most = pool.most or pool.replicas
@@ -48,5 +47,18 @@ def _pool(cluster: ExistingCluster, pool: ExistingNodePool) -> Iterator[str]:
         yield f"    max_nodes: {most}"
     else:
         yield "    max_nodes: 1  # the NodePool states no number of nodes above 0"
-    if kind is None or prices.on_demand(cluster.region, kind, CURRENCY) is None:
-        yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {kind or "its nodes"} is known here'
+    yield from price_lines(cluster, pool.kind, with_gpu)
+
+
+def types_line(types: Sequence[str]) -> str:
+    """The key with the type of the nodes, or with the types."""
+    return (
+        f"    instance_type: {types[0]}" if len(types) == 1 else f"    instance_types: [{', '.join(types)}]"
+    )
+
+
+def price_lines(cluster: ExistingCluster, kind: str, types: Sequence[str]) -> Iterator[str]:
+    """The key with the price of a node, to be filled in where the price of a type is not known."""
+    if prices.dearest(cluster.region, types, CURRENCY, kind) is None:
+        nodes = " and ".join(types) or "its nodes"
+        yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {nodes} is known here'

@@ -6,6 +6,7 @@ A fallback: a lab file may have its own price, and a running controller may have
 """
 
 import json
+from collections.abc import Collection
 from datetime import date
 from decimal import Decimal
 from functools import cache
@@ -53,6 +54,19 @@ def auto_mode_fee(region: str, instance_type: str, currency: str = "USD") -> Dec
         return None
     fee = _fees().get(region, {}).get(instance_type)
     return None if fee is None else Decimal(fee)
+
+
+@cache
+def of_region(region: str, currency: str, kind: str) -> dict[str, Decimal]:
+    """The price of a node for an hour of every type that the table has in a region."""
+    found = {name: of_a_node(region, name, currency, kind) for name in _table().get(region, {})}
+    return {name: price for name, price in found.items() if price is not None}
+
+
+def dearest(region: str, types: Collection[str], currency: str, kind: str) -> Decimal | None:
+    """The price of the dearest of these types; None where the price of one is not known."""
+    found = [of_a_node(region, name, currency, kind) for name in types]
+    return None if None in found else max((price for price in found if price is not None), default=None)
 
 
 def of_a_node(region: str, instance_type: str, currency: str, kind: str) -> Decimal | None:

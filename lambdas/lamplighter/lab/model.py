@@ -313,12 +313,11 @@ class Lab(Part):
         stated = self.pools[pool].price_per_hour
         if stated is not None:
             return stated
-        known = prices.of_a_node(
-            self.region, self.pools[pool].instance_type, self.guard.budget.currency, self.pools[pool].kind
-        )
+        types, currency = self.pools[pool].types, self.guard.budget.currency
+        known = prices.dearest(self.region, types, currency, self.pools[pool].kind)
         if known is None:
             raise BadInput(
-                f"pools.{pool}.price_per_hour: no price of {self.pools[pool].instance_type or 'its nodes'} is known"
-                f" in {self.region} in {self.guard.budget.currency}, state what a node costs for an hour"
+                f"pools.{pool}.price_per_hour: no price of {' and '.join(types) or 'its nodes'} is known"
+                f" in {self.region} in {currency}, state what a node costs for an hour"
             )
         return known

@@ -24,12 +24,13 @@ from lamplighter.lab.types import Amount, Duration, Part, Start, change, unit
 
 GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
+InstanceType = Annotated[str, StringConstraints(pattern=INSTANCE_TYPE)]
 Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
 Kind = Literal["node-group", "karpenter", "auto-mode"]
 """The kinds of capacity, by which domain/capacity/kinds.py finds the implementation."""
 IMAGE_OF_KARPENTER = "al2023@v20260724"
 LAST_GRACE = timedelta(minutes=10)
-ADDED: dict[str, Any] = {"kind": "node-group", "efa": False}
+ADDED: dict[str, Any] = {"kind": "node-group", "efa": False, "instance_types": []}
 """Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
@@ -77,6 +78,12 @@ class Pool(Part):
         pattern=INSTANCE_TYPE,
         description="The EC2 instance type of its nodes.",
         json_schema_extra=change("rolled"),
+    )
+    instance_types: list[InstanceType] = Field(
+        default_factory=list,
+        description="In place of instance_type, for an existing pool that may start several types: all of them. The"
+        " dearest counts when money is held for a lease, and each node is paid at the price of its own type.",
+        examples=[["g6.xlarge", "g5.xlarge"]],
     )
     max_nodes: int = Field(
         2,
@@ -186,6 +193,8 @@ class Pool(Part):
         if self.existing is not None:
             for name in self.unstated:
                 object.__setattr__(self, name, UNSTATED[name])
+            if self.instance_types:
+                object.__setattr__(self, "instance_type", self.instance_types[0])
             for name, nothing in (("labels", {}), ("taints", []), ("packages", [])):
                 if name not in self.model_fields_set:
                     object.__setattr__(self, name, nothing)
@@ -237,7 +246,13 @@ class Pool(Part):
         """The keys that an adopted pool leaves to AWS; their values are empty or 0 until they are read there."""
         if self.existing is None:
             return []
-        return [name for name in UNSTATED if name not in self.model_fields_set]
+        stated = self.model_fields_set | ({"instance_type"} if self.instance_types else set())
+        return [name for name in UNSTATED if name not in stated]
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The instance types that its nodes may have; empty where AWS was not asked yet."""
+        return tuple(self.instance_types) or ((self.instance_type,) if self.instance_type else ())
 
     @property
     def brings_plugin(self) -> bool:

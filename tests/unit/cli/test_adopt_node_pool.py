@@ -198,6 +198,14 @@ def test_what_is_printed_is_a_lab_file(tmp_path: Path) -> None:
     assert lab.mode("gpu") == "watch"
 
 
+def test_the_lab_file_names_every_type_that_the_pool_may_start(tmp_path: Path) -> None:
+    lab = lab_of(tmp_path, replace(POOL, instance_types=("g5.xlarge", "m5.large", "g5.2xlarge")))
+    assert lab.pools["gpu"].types == ("g5.xlarge", "g5.2xlarge")
+    assert "g5.xlarge and p9.huge is known" in "\n".join(
+        adopt.node_pool_lab_file(CLUSTER, replace(POOL, instance_types=("g5.xlarge", "p9.huge")))
+    )
+
+
 def test_the_lab_file_of_auto_mode_and_of_a_pool_that_states_nothing(tmp_path: Path) -> None:
     lab = lab_of(tmp_path, replace(POOL, kind="auto-mode"))
     assert (lab.pools["gpu"].kind, lab.cluster.auto_mode.enabled) == ("auto-mode", True)

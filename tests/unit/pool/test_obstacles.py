@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -182,7 +183,7 @@ def test_a_message_in_another_language_begins_with_its_own_subject() -> None:
     assert replace(korean, subject="The lab is paused").message == "text"
 
 
-SEEN = Seen(NODE_GROUP, exists=True, maximum=3, make=Make("g4dn.xlarge", "AL2023_x86_64_NVIDIA", 200))
+SEEN = Seen(NODE_GROUP, exists=True, maximum=3, make=Make(("g4dn.xlarge",), "AL2023_x86_64_NVIDIA", 200))
 
 
 def as_read(seen: Seen = SEEN, **stated: Any) -> tuple[Any, ...]:
@@ -195,6 +196,26 @@ def as_read(seen: Seen = SEEN, **stated: Any) -> tuple[Any, ...]:
 
 def test_what_is_left_out_is_as_aws_has_it() -> None:
     assert as_read() == ("g4dn.xlarge", "AL2023_x86_64_NVIDIA", 3, 200)
+
+
+def test_of_several_types_the_dearest_has_the_price_of_the_pool() -> None:
+    several = replace(
+        SEEN, make=replace(SEEN.make, instance_types=("g5.xlarge", "g5.2xlarge", "g4dn.xlarge"))
+    )
+    lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"existing": "gpu"}}})
+
+    filled = as_found(lab, "gpu", several)
+
+    assert filled.pools["gpu"].types == ("g5.xlarge", "g5.2xlarge", "g4dn.xlarge")
+    assert filled.pools["gpu"].instance_type == "g5.xlarge"
+    assert filled.price("gpu") == Decimal("1.4903")
+    assert Lab.from_json(filled.to_json()) == filled
+
+
+def test_types_that_the_lab_names_are_not_read_from_aws() -> None:
+    lab = {"name": "lab", "pools": {"gpu": {"existing": "gpu", "instance_types": ["g6.xlarge", "g5.xlarge"]}}}
+    pool = as_found(Lab.model_validate(lab), "gpu", SEEN).pools["gpu"]
+    assert (pool.instance_type, pool.types) == ("g6.xlarge", ("g6.xlarge", "g5.xlarge"))
 
 
 def test_what_aws_does_not_say_stays_unknown() -> None:

@@ -172,7 +172,7 @@ class FakeCapacity:
             exists=True,
             ordered=found.size,
             maximum=found.maximum,
-            make=Make("g4dn.xlarge", "AL2023_x86_64_NVIDIA"),
+            make=Make(("g4dn.xlarge",), "AL2023_x86_64_NVIDIA"),
             controller=Controller(found.name, 0, found.maximum, found.size, members),
         )
 
@@ -201,7 +201,7 @@ def _instance(machine: Machine) -> Instance:
     ended = machine.ended or machine.shutting_down
     return Instance(
         id=machine.id,
-        type="g4dn.xlarge",
+        type=machine.type,
         zone=ZONE,
         state=machine.state,
         launched=machine.launched,

@@ -33,7 +33,7 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
     False when the price list did not answer: the same run does not wait for it again.
     """
     currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
-    if lab.pools[pool].price_per_hour is not None or not kind or currency != CURRENCY:
+    if lab.pools[pool].price_per_hour is not None or len(lab.pools[pool].types) != 1 or currency != CURRENCY:
         return True
     kept = ledger.price(lab.region, lab.priced(pool))
     if kept is not None and not kept.is_due(now):

@@ -141,13 +141,16 @@ class Activity:
     began: datetime
     ended: datetime | None = None
     failed: bool = False
+    type: str = ""
+    """The type of the instance, where a record has it."""
 
 
 @dataclass(frozen=True)
 class Make:
     """What a pool's nodes are made of, by AWS. What AWS does not say is empty or 0."""
 
-    instance_type: str = ""
+    instance_types: tuple[str, ...] = ()
+    """Each may be the type of a node."""
     ami_type: str = ""
     disk_gib: int = 0
 

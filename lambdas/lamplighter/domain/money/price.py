@@ -55,14 +55,17 @@ class Price:
 
 
 def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
-    """The price of a pool's node that counts. `kept` is the last price from the price list, if there is one."""
-    currency, kind = lab.guard.budget.currency, lab.pools[pool].instance_type
+    """The price of a pool's node that counts; of several types that of the dearest in the table.
+
+    `kept` is the last price from the price list, if there is one. It is that of one type.
+    """
+    currency, types = lab.guard.budget.currency, lab.pools[pool].types
     stated = lab.pools[pool].price_per_hour
     if stated is not None:
         return Price(stated, currency, Source.LAB)
-    if kept is not None and kept.currency != currency:
+    if kept is not None and (kept.currency != currency or len(types) > 1):
         kept = None
-    shipped = prices.of_a_node(lab.region, kind, currency, lab.pools[pool].kind)
+    shipped = prices.dearest(lab.region, types, currency, lab.pools[pool].kind)
     read = datetime.combine(prices.read_on(), time(), UTC)
     return best(None, kept, None if shipped is None else Price(shipped, currency, Source.TABLE, read))
 

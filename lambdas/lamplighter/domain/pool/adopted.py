@@ -10,13 +10,15 @@ from lamplighter.lab.model import Lab
 def as_found(lab: Lab, pool: str, seen: Seen) -> Lab:
     """The lab in which `pool` has the values that were seen, where the lab file leaves them out."""
     left_out = lab.pools[pool].unstated
-    values: dict[str, str | int] = {
-        "instance_type": seen.make.instance_type,
+    types = seen.make.instance_types
+    values: dict[str, str | int | list[str]] = {
+        "instance_type": next(iter(types), ""),
+        "instance_types": list(types) if len(types) > 1 and "instance_type" in left_out else [],
         "ami_type": seen.make.ami_type,
         "max_nodes": seen.maximum,
         "disk_gib": seen.make.disk_gib,
     }
-    known = {key: value for key, value in values.items() if key in left_out and value}
+    known = {key: value for key, value in values.items() if key in {*left_out, "instance_types"} and value}
     return lab.model_copy(
         update={"pools": {**lab.pools, pool: lab.pools[pool].model_copy(update=known)}},
     )

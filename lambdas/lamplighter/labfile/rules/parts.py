@@ -102,15 +102,27 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
 
 def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
     pool, currency = lab.pools[name], lab.guard.budget.currency
+    if pool.instance_types and pool.existing is None:
+        yield Misfit(
+            (*path, "instance_types"),
+            "is only for an existing pool: one that the lab creates has one type; write instance_type",
+            ((*path, "existing"),),
+        )
+    elif pool.instance_types and "instance_type" in pool.model_fields_set:
+        yield Misfit(
+            (*path, "instance_types"),
+            "is written beside instance_type; write one of them",
+            ((*path, "instance_type"),),
+        )
     if pool.price_per_hour is not None or not pool.instance_type or lab.region not in regions.names():
         return
     if pool.kind == "auto-mode" and instance_types.not_in_auto_mode(pool.instance_type):
         return
-    if prices.of_a_node(lab.region, pool.instance_type, currency, pool.kind) is None:
+    if prices.dearest(lab.region, pool.types, currency, pool.kind) is None:
         fee = " with the fee of EKS Auto Mode" if pool.kind == "auto-mode" else ""
         yield Misfit(
             (*path, "price_per_hour"),
-            f"is left out, and no price of {pool.instance_type}{fee} in {lab.region} in {currency} is known;"
+            f"is left out, and no price of {' and '.join(pool.types)}{fee} in {lab.region} in {currency} is known;"
             ' state what a node costs for an hour, such as "1.237"',
             ((*path, "instance_type"), (*path, "kind"), ("region",), ("guard", "budget", "currency")),
         )

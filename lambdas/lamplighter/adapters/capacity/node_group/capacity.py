@@ -166,8 +166,8 @@ class NodeGroupCapacity:
 
     def _make(self, node_group: NodeGroup) -> Make:
         types, template = node_group.instance_types, node_group.template
-        named = types[0] if types else template and self.instances.template_type(*template)
-        return Make(named or "", node_group.ami_type, node_group.disk_gib)
+        named = self.instances.template_type(*template) if template and not types else None
+        return Make(types or ((named,) if named else ()), node_group.ami_type, node_group.disk_gib)
 
     def _with_activities(self, seen: Seen, node_group: NodeGroup | None, pages: int) -> Seen:
         # Who only reads the size and the history may have no right to read the Auto Scaling group.

@@ -98,9 +98,8 @@ def _members(claims: Iterable[Claim], now: datetime) -> tuple[Member, ...]:
 
 
 def make(node_pool: NodePool) -> Make:
-    """What its nodes are made of, as far as it allows one type only."""
-    types = node_pool.requirements.get(TYPE, ())
-    return Make(instance_type=types[0] if len(types) == 1 else "")
+    """What its nodes are made of, as far as it names types."""
+    return Make(node_pool.requirements.get(TYPE, ()))
 
 
 def raised_by(node_pool: NodePool) -> Reason | None:
