@@ -35,7 +35,7 @@ BREAKAGES = (
         1,
         "the guard overlooks nodes without a lease",
         f"{DOMAIN}/guard/nodes.py",
-        "if facts.staying <= target.nodes or waited_for(facts):",
+        "if staying <= target.nodes or waited_for(facts):",
         "if True:",
     ),
     Breakage(
@@ -44,6 +44,34 @@ BREAKAGES = (
         f"{DOMAIN}/guard/nodes.py",
         "left_over = youngest[: max(0, surplus)]",
         "left_over = youngest[:0]",
+    ),
+    Breakage(
+        1,
+        "the guard overlooks nodes of a type that no lease was granted for",
+        f"{DOMAIN}/guard/guard.py",
+        "    other_types,\n    surplus,",
+        "    surplus,",
+    ),
+    Breakage(
+        4,
+        "every node is paid at the price of its pool, whatever its type",
+        f"{DOMAIN}/leases/terms.py",
+        "price = self.prices.get(instance_type, self.price_per_hour)",
+        "price = self.price_per_hour",
+    ),
+    Breakage(
+        4,
+        "a lease pays for a node of a type that it was not granted for",
+        f"{DOMAIN}/money/shares.py",
+        "return not types or not kind or kind in types",
+        "return True",
+    ),
+    Breakage(
+        4,
+        "nobody remembers the type of a group's node when EC2 has forgotten it",
+        f"{APPLICATION}/capacity/lives.py",
+        "        if not seen.instances:\n            return\n",
+        "        return\n",
     ),
     Breakage(
         1,
@@ -394,8 +422,8 @@ BREAKAGES = (
         5,
         "each lease takes the pool's missing node for its own",
         f"{APPLICATION}/capacity/missing.py",
-        "    return lease.wanted - shares(claims, len(capacity.see(lease.pool).there)).get(lease.id, 0)\n",
-        "    lacking = sum(claim.nodes for claim in claims) - len(capacity.see(lease.pool).there)\n"
+        "    return lease.wanted - len(shares(claims, came).get(lease.id, ()))\n",
+        "    lacking = sum(claim.nodes for claim in claims) - len(came)\n"
         "    return max(0, min(lease.wanted, lacking))\n",
     ),
     Breakage(
@@ -549,8 +577,8 @@ BREAKAGES = (
         4,
         "what somebody started beside the group is a lease's",
         f"{DOMAIN}/billing/metering.py",
-        "present = [run for run in there if run.member]",
-        "present = there",
+        "left = {run.instance: run for run in there if run.member}",
+        "left = {run.instance: run for run in there}",
     ),
     Breakage(
         1,
@@ -577,8 +605,8 @@ BREAKAGES = (
         4,
         "a new count holds backwards",
         f"{DOMAIN}/billing/charge.py",
-        "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before",
-        "lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), ()",
+        "            lease.wanted_before,\n",
+        "            (),\n",
     ),
     Breakage(
         4,

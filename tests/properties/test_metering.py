@@ -9,6 +9,7 @@ from lamplighter.domain.billing.metering import Grant, NodeLife, meter
 
 START = datetime(2026, 11, 20, tzinfo=UTC)
 minutes = st.integers(0, 300)
+KINDS = ("g5.xlarge", "g6.xlarge", "p5.48xlarge", "")
 
 
 @st.composite
@@ -18,21 +19,27 @@ def lives(draw: st.DrawFn) -> list[NodeLife]:
             f"i-{n}",
             START + timedelta(minutes=start),
             None if length is None else START + timedelta(minutes=start + length),
+            type=kind,
         )
-        for n, (start, length) in enumerate(
-            draw(st.lists(st.tuples(minutes, st.none() | minutes), max_size=6))
+        for n, (start, length, kind) in enumerate(
+            draw(st.lists(st.tuples(minutes, st.none() | minutes, st.sampled_from(KINDS)), max_size=6))
         )
     ]
 
 
 @st.composite
 def grants(draw: st.DrawFn) -> list[Grant]:
-    drawn = draw(st.lists(st.tuples(minutes, minutes, st.integers(1, 4)), max_size=5))
+    types = st.sampled_from(((), ("g5.xlarge",), ("g5.xlarge", "g6.xlarge")))
+    drawn = draw(st.lists(st.tuples(minutes, minutes, st.integers(1, 4), types), max_size=5))
     return [
         Grant(
-            f"lease-{n}", nodes, START + timedelta(minutes=start), START + timedelta(minutes=start + length)
+            f"lease-{n}",
+            nodes,
+            START + timedelta(minutes=start),
+            START + timedelta(minutes=start + length),
+            types=kinds,
         )
-        for n, (start, length, nodes) in enumerate(drawn)
+        for n, (start, length, nodes, kinds) in enumerate(drawn)
     ]
 
 
@@ -55,6 +62,8 @@ def test_no_lease_pays_more_than_it_was_granted(runs: list[NodeLife], given_gran
     metered = meter(runs, given_grants, START, until)
     for grant in given_grants:
         assert metered.leased.get(grant.lease, timedelta()) <= grant.nodes * (grant.closes - grant.opens)
+        paid = {*metered.of_leases.get(grant.lease, {}), *metered.past_ends.get(grant.lease, {})}
+        assert not grant.types or paid <= {*grant.types, ""}
 
 
 @given(lives(), grants(), minutes)

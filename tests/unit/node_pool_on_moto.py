@@ -186,6 +186,7 @@ class NodePoolOnMoto:
         ]
         made = boto3.client("ec2").run_instances(
             ImageId=IMAGE,
+            InstanceType="g5.xlarge",
             MinCount=1,
             MaxCount=1,
             TagSpecifications=[{"ResourceType": "instance", "Tags": tags}],

@@ -15,6 +15,7 @@ from tests.world import node_pool_steps
 from tests.world.aws.cloudformation import DIES, MARKED
 from tests.world.aws.dynamodb import Stored
 from tests.world.aws.functions import KINDS, Trouble
+from tests.world.aws.machines import DEAR
 from tests.world.aws.scheduler import LATE
 from tests.world.capacity.supply import Site, Supply
 from tests.world.chat import STUDENTS, TEACHER, Chat, written
@@ -72,7 +73,7 @@ KINDS_OF_STEPS = (
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
     "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
-    "currency", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
+    "currency", "dearer", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
     "ill", "unheard", "answers", "answers",
     "ci-opens", "ci-opens", "ci-extends", "ci-closes", "ci-reorders", "ci-late", "ci-repeats", "ci-forges",
 )  # fmt: skip
@@ -399,6 +400,23 @@ class Play:
     def _slow(self, function: str) -> tuple[Trouble, ...]:
         """One of the guard's calls takes most of the minute in which it may write."""
         return (Trouble(self.chance.randint(15, 40), "slow", 45.0),) if function == "guard" else ()
+
+    def _dearer(self, step: Step) -> None:
+        """What starts in this time is of a dear type: a changed launch template, or a pod of a dynamic NodePool.
+
+        Somebody may start such a machine by hand, or raise the size.
+        """
+        types = self.world.machines.types
+        usual = types[step.pool]
+        if usual == DEAR:
+            return
+        types[step.pool] = DEAR
+        self.world.event_queue.after(step.minutes * 60.0, lambda: types.update({step.pool: usual}))
+        if step.number == 1:
+            self._stray(Step("stray", step.pool))
+        if step.number == 2:
+            self._by_hand(Step("by-hand", step.pool, number=2))
+        self._wait(Step("wait", minutes=min(step.minutes, (2, 8, 0, 15)[step.number])))
 
     def _price(self, step: Step) -> None:
         """A deploy sets another price; granted leases keep their own."""

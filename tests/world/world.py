@@ -78,6 +78,7 @@ class World:
         self.lab = Lab.model_validate(lab)
         self.dynamodb = DynamoDB()
         self.machines = Machines(self.event_queue, self.chance)
+        self.machines.types |= {name: pool.types[0] for name, pool in self.lab.pools.items() if pool.types}
         self.functions = Functions(self.event_queue, self.chance)
         self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
         kind = kind or (Pools if self.lab.node_pools else NodeGroups)

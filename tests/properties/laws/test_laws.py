@@ -84,6 +84,15 @@ STORIES = {
         Step("plenty", number=3, minutes=90), Step("deploy", "big", number=1, minutes=90),
         Step("ci-forges", "gpu", number=3, minutes=15),
     ), seed=8855, variant="curfew"),
+    "nodes of a dear type start under a lease, by their controller and by hand": History((
+        Step("dearer", "gpu", number=2, minutes=7), Step("open", "gpu", number=2, minutes=60),
+        Step("wait", minutes=15), Step("dearer", "gpu", number=1, minutes=3), Step("wait", minutes=40),
+    ), seed=1),
+    # Its group remembers that it ran, and EC2 no longer says what it was.
+    "a node of a dear type ends hours before its lease": History((
+        Step("dearer", "big", number=0, minutes=3), Step("open", "big", number=1, minutes=90),
+        *(Step("wait", minutes=90),) * 2,
+    ), seed=1),
     # Both leases counted the pool's one missing node as theirs, and both freed money for it.
     "two leases of one node each on a pool that gets one node": History((
         Step("scarce", number=1, minutes=1), Step("open", "gpu", number=1, minutes=60),

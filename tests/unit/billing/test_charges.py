@@ -1,16 +1,19 @@
 """Node time past or without a lease is spent: counted while it runs, once, and on one receipt."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 from handlers.leases import STEPS
 from lamplighter.application.guard.money import count
 from lamplighter.application.leases.metering import count_beyond
+from lamplighter.domain.leases.terms import terms as terms_of
 from lamplighter.domain.money import money
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.lab.model import Lab
 from lamplighter.values import instant
-from tests.builders.leases import EIGHT, MINUTE
+from tests.builders.leases import EIGHT, HOUR, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.leases.steps import of
 
@@ -41,18 +44,26 @@ def sweep(lab: LabOnMoto, minutes: float) -> None:
 def started(lab: LabOnMoto, nodes: int, minutes: float) -> None:
     """Nodes that have run since so many minutes after eight."""
     lab.scale(nodes)
-    _launched(lab, minutes)
+    launched(minutes)
 
 
-def _launched(lab: LabOnMoto, minutes: float) -> None:
+def of_type(kind: str) -> None:
+    """Every instance has this type: somebody changed the launch template."""
+    for instance in _instances():
+        instance.instance_type = kind
+
+
+def launched(minutes: float) -> None:
     """moto takes the machine's clock: the launch is moved to where the story has it."""
+    for instance in _instances():
+        instance.launch_time = (EIGHT + minutes * MINUTE).replace(tzinfo=None)
+
+
+def _instances() -> list[Any]:
     from moto.backends import get_backend  # noqa: PLC0415
 
-    at = EIGHT + minutes * MINUTE
     ec2 = get_backend("ec2")["123456789012"]["ap-northeast-2"]
-    for reservation in ec2.reservations.values():
-        for instance in reservation.instances:
-            instance.launch_time = at.replace(tzinfo=None)
+    return [instance for reservation in ec2.reservations.values() for instance in reservation.instances]
 
 
 def closed(lab: LabOnMoto, command: Mapping[str, object]) -> dict[str, Any]:
@@ -173,3 +184,48 @@ def test_while_a_window_that_is_due_is_not_decided_its_nodes_are_not_counted(lab
     sweep(lab, 30)
 
     assert budget(lab).spent == cost(lab, 5)
+
+
+def test_a_node_of_another_type_is_spent_at_its_own_price_and_no_lease_pays_for_it(lab: LabOnMoto) -> None:
+    lease = lab.lease(nodes=1, opens=0, closes=60, instance_types=("g5.xlarge",))
+    started(lab, 1, 0)
+    of_type("p5.48xlarge")
+
+    sweep(lab, 20)
+
+    dear = money.cost_of(20 * MINUTE, Decimal("67.6772"), "USD")
+    assert budget(lab).unleased == budget(lab).spent == dear
+    lab.at(30)
+    closed(lab, lab.command("close", lease=lease.id))
+    [kept, unleased] = lab.capacity.ledger.receipts("gpu")
+    assert (kept["lease"], kept["node_seconds"]) == (lease.id, 0)
+    assert (
+        Money.from_json(unleased["cost"])
+        == budget(lab).spent
+        == money.cost_of(30 * MINUTE, Decimal("67.6772"), "USD")
+    )
+
+
+def test_each_node_of_several_types_is_paid_at_its_own_price_and_none_at_more_than_was_held(
+    lab: LabOnMoto,
+) -> None:
+    types = ("g5.xlarge", "g4dn.xlarge", "p5.48xlarge")
+    pool = {"existing": "lab-ng-gpu", "instance_types": list(types), "max_nodes": 2}
+    several = Lab.model_validate({"name": "lab", "cluster": {"existing": "lab"}, "pools": {"gpu": pool}})
+    terms = terms_of(several, "gpu")
+
+    held = terms.hold(2, EIGHT, EIGHT + HOUR)
+    paid = terms.paid({"g5.xlarge": HOUR, "g4dn.xlarge": HOUR})
+
+    assert held == Money.of(2 * Decimal("67.6772"), "USD")
+    assert paid.cost == Money.of(Decimal("1.237") + Decimal("0.647"), "USD")
+    cheaper = lab.lease(instance_types=types, price_per_hour=Decimal(1))
+    assert terms.as_granted(cheaper).paid({"g5.xlarge": HOUR}).cost == Money.of(1, "USD")
+    stated = terms_of(
+        several.model_copy(
+            update={"pools": {"gpu": several.pools["gpu"].model_copy(update={"price_per_hour": Decimal(3)})}}
+        ),
+        "gpu",
+    )
+    assert stated.paid({"g5.xlarge": HOUR, "p5.48xlarge": HOUR}).cost == Money.of(6, "USD")
+    assert stated.paid({"g6.xlarge": HOUR}).cost == Money.of(Decimal("0.9896"), "USD")

@@ -40,6 +40,11 @@ def life(name: str, start: int, end: int | None = None) -> NodeLife:
     return NodeLife(name, at(start), None if end is None else at(end))
 
 
+def listed(name: str, start: int, end: int | None = None) -> NodeLife:
+    """The life of a node whose type EC2 still tells."""
+    return replace(life(name, start, end), type="g5.xlarge")
+
+
 def minutes(times: Mapping[str, timedelta]) -> dict[str, float]:
     return {name: span / MINUTE for name, span in times.items() if span}
 
@@ -98,14 +103,14 @@ def test_whose_time_it_is(
 @pytest.mark.parametrize(
     ("activities", "instances", "now", "found"),
     [
-        pytest.param([launch("i-0a", 0)], [instance("i-0a", 0)], 30, life("i-0a", 0), id="it runs"),
-        pytest.param([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], 65, life("i-0a", 0),
+        pytest.param([launch("i-0a", 0)], [instance("i-0a", 0)], 30, listed("i-0a", 0), id="it runs"),
+        pytest.param([termination("i-0a", 60, None), launch("i-0a", 0)], [instance("i-0a", 0)], 65, listed("i-0a", 0),
                      id="it is being drained"),
         pytest.param([launch("i-0a", 0)], [], 600, life("i-0a", 0, 540), id="no end later than EC2's memory"),
-        pytest.param([launch("i-0a", 0)], [replace(instance("i-0a", 0), controller=None)], 30, life("i-0a", 0),
+        pytest.param([launch("i-0a", 0)], [replace(instance("i-0a", 0), controller=None)], 30, listed("i-0a", 0),
                      id="taken out of the group that started it"),
-        pytest.param([Activity("", True, at(0), at(1)), launch("i-0a", 5)], [instance("i-0a", 5)], 30, life("i-0a", 5),
-                     id="an activity that names no instance"),
+        pytest.param([Activity("", True, at(0), at(1)), launch("i-0a", 5)], [instance("i-0a", 5)], 30,
+                     listed("i-0a", 5), id="an activity that names no instance"),
     ],
 )  # fmt: skip
 def test_the_life_of_a_node(
@@ -150,12 +155,32 @@ def test_lives_are_told_by_their_start_then_by_name_and_gaps_are_filled_from_ec2
         termination("i-0d", 20, 21),
         termination("i-0f", 20, 22),
     ]
-    listed = [instance("i-0e", 3, state="terminated", ended=9), instance("i-0b", 6)]
+    of_ec2 = [instance("i-0e", 3, state="terminated", ended=9), instance("i-0b", 6)]
 
-    assert runs(activities, listed, at(30)) == (
+    assert runs(activities, of_ec2, at(30)) == (
         NodeLife("i-0d", at(1), at(21)),
         NodeLife("i-0f", at(1), at(22)),
-        NodeLife("i-0e", at(3), at(9)),
+        listed("i-0e", 3, 9),
         NodeLife("i-0a", at(5), at(5)),
-        NodeLife("i-0b", at(6), None),
+        listed("i-0b", 6),
     )
+
+
+def test_each_account_keeps_the_time_of_each_type_and_another_type_is_no_lease_s() -> None:
+    def of(name: str, kind: str) -> NodeLife:
+        return NodeLife(name, at(0), at(60), type=kind)
+
+    running = [
+        of("i-1", "p5.48xlarge"),
+        of("i-2", "g5.xlarge"),
+        of("i-3", "g6.xlarge"),
+        of("i-4", "g6.xlarge"),
+    ]
+    grant = Grant("evening", 2, at(0), at(40), types=("g5.xlarge", "g6.xlarge"))
+
+    metered = meter(running, [grant], at(0), at(60))
+
+    assert metered.of_leases == {"evening": {"g5.xlarge": 40 * MINUTE, "g6.xlarge": 40 * MINUTE}}
+    assert metered.past_ends == {"evening": {"g6.xlarge": 40 * MINUTE}}
+    assert metered.of_none == {"p5.48xlarge": 60 * MINUTE, "g6.xlarge": 40 * MINUTE, "g5.xlarge": 20 * MINUTE}
+    assert metered.total == 4 * 60 * MINUTE

@@ -38,6 +38,7 @@ MORE: dict[str, tuple[Any, object]] = {
         {"node_microseconds": 60_000_000, "amount": "2.0000", "currency": "USD"},
     ),
     "price_per_hour": (Decimal("1.50"), "1.50"),
+    "instance_types": (("g6.xlarge", "g5.xlarge"), ["g6.xlarge", "g5.xlarge"]),
     "run": ("open-1", "open-1"),
     "kept": ("bob", "bob"),
     "replaced": (("i-1", "i-2"), ["i-1", "i-2"]),

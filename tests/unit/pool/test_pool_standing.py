@@ -84,7 +84,14 @@ def test_of_several_skips_of_a_date_the_first_is_named() -> None:
 )
 def test_nodes_belong_to_the_leases_in_the_order_of_opening(running: int, each: tuple[int, int]) -> None:
     claims = [Claim(OPENS + HOUR, "a", 2), Claim(OPENS, "b", 2)]
-    assert shares(claims, running) == {"b": each[0], "a": each[1]}
+    found = shares(claims, {f"i-{number}": "g5.xlarge" for number in range(running)})
+    assert {lease: len(nodes) for lease, nodes in found.items()} == {"b": each[0], "a": each[1]}
+
+
+def test_a_node_of_another_type_belongs_to_no_lease() -> None:
+    claims = [Claim(OPENS + HOUR, "any", 1), Claim(OPENS, "cheap", 2, ("g5.xlarge",))]
+    running = {"i-dear": "p5.48xlarge", "i-cheap": "g5.xlarge", "i-unknown": ""}
+    assert shares(claims, running) == {"cheap": ["i-cheap", "i-unknown"], "any": ["i-dear"]}
 
 
 @pytest.mark.parametrize(("seconds", "stands"), [(-1, True), (0, False), (1, False)])

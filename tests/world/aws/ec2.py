@@ -91,7 +91,7 @@ def _fits(machine: Machine, filters: list[Json]) -> bool:
 def _document(machine: Machine) -> Json:
     document: Json = {
         "InstanceId": machine.id,
-        "InstanceType": "g4dn.xlarge",
+        "InstanceType": machine.type,
         "LaunchTime": machine.launched,
         "Placement": {"AvailabilityZone": ZONE},
         "State": {"Name": machine.state},

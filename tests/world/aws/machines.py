@@ -13,6 +13,10 @@ from typing import Protocol
 from tests.world.aws.event_queue import EventQueue
 
 ZONE = "ap-northeast-2a"
+USUAL = "g4dn.xlarge"
+"""The type of machines whose pool has no other."""
+DEAR = "p5.48xlarge"
+"""A type that no lease of a history is granted for."""
 #: Seconds, shortest and longest.
 BOOT = (12.0, 40.0)
 SHUT_DOWN = (15.0, 60.0)
@@ -39,6 +43,7 @@ class Machine:
     launched: datetime
     group: str
     """Its controller's name, or that of the controller whose tags it has."""
+    type: str = USUAL
     state: str = "pending"
     running: datetime | None = None
     shutting_down: datetime | None = None
@@ -74,6 +79,11 @@ class Machine:
     @property
     def alive(self) -> bool:
         return self.shutting_down is None
+
+    @property
+    def dear(self) -> bool:
+        """Whether no lease was granted for its type."""
+        return self.type == DEAR
 
     @property
     def node(self) -> str:
@@ -119,6 +129,8 @@ class Machines:
         self.event_queue, self.chance = event_queue, chance
         self.machines: dict[str, Machine] = {}
         self.troubles = Troubles()
+        self.types: dict[str, str] = {}
+        """By pool, the type of the machines that start now, if it is another than the usual one."""
         self.changed: list[Callable[[Machine], None]] = []
         self._number = 0
 
@@ -166,6 +178,7 @@ class Machines:
             pool=pool,
             launched=self.event_queue.now.replace(microsecond=0),
             group=group,
+            type=self.types.get(pool, USUAL),
             # A source of its own: what else happens in a history does not depend on it.
             listed_after=random.Random(f"{self.event_queue.now}").uniform(0.0, LISTED),
             joins_after=uniform(*JOIN),

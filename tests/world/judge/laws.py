@@ -124,6 +124,8 @@ class Laws(LawsAtOnce):
         for order in self.truth.orders:
             if order.pool != pool or order.by == "outside" or order.after >= order.before or order.anew:
                 continue
+            if order.dear:
+                continue
             troubled = [*self.troubled, *self.ill.get(pool, [])]
             if any(begin - HOUR <= order.at <= (end or order.at) + HOUR for begin, end in troubled):
                 continue

@@ -85,6 +85,7 @@ class LawsAtOnce(LawsOfMoney):
         self.requests: list[Request] = []
         """What programs put on the bus."""
         world.dynamodb.listeners.append(self._written)
+        world.machines.changed.append(self._changed)
         self._ended: dict[str, datetime] = {}
         """By pool: when our code last ended nodes past their controller beside a lease."""
         self._faulty: dict[str, datetime] = {}
@@ -142,6 +143,7 @@ class LawsAtOnce(LawsOfMoney):
             after < min(before, self._surely_justified(pool))
             and not order.anew
             and not self._gives_up_what_never_came(pool, after)
+            and not (order.dear and after >= self._usual(pool))
         ):
             self._break(
                 5, f"{order.by} ordered {after} of {before} nodes on {pool}, its leases justify "
@@ -173,6 +175,14 @@ class LawsAtOnce(LawsOfMoney):
             and json.loads(run.input)["command"].get("lease") is None
             for (workflow, _), run in self.world.workflows.executions.items()
         )
+
+    def _changed(self, machine: Machine) -> None:
+        """While a machine of a type that nobody was granted stands in a pool, and when it goes, leases lack nodes."""
+        if machine.dear:
+            self.meddled.setdefault(machine.pool, []).append(self.world.now)
+
+    def _usual(self, pool: str) -> int:
+        return sum(1 for machine in self.world.supply.staying(pool) if not machine.dear)
 
     def _gives_up_what_never_came(self, pool: str, after: int) -> bool:
         """The step Release no longer orders nodes that a shortage keeps away. It removes no existing node."""
@@ -209,6 +219,8 @@ class LawsAtOnce(LawsOfMoney):
 
     def _retired(self, pool: str, machine: Machine) -> None:
         """A node on which people work is removed last, as long as any lease exists."""
+        if machine.dear:
+            return
         staying = self.world.supply.staying(pool)
         if len(staying) > self._surely_justified(pool):
             self._surplus.add(machine.id)
@@ -281,6 +293,9 @@ class LawsAtOnce(LawsOfMoney):
             return
         now = self.world.now
         if self.truth.justified(pool, now) or self.truth.justified(pool, now - ONE_CALL):
+            return
+        if any(version.justifies(now) for version in self.truth.known(pool).values()):
+            # The bar has a time and no number: it is open for a lease whose nodes are all missing.
             return
         # A planned lease that is taken back has ended nothing.
         ended = [version.at for version in self.truth.known(pool).values() if version.state in ENDED]

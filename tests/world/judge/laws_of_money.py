@@ -6,10 +6,12 @@ It judges at every write of a budget, at every look, and at the end, against wha
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
+from lamplighter.data import prices
 from lamplighter.domain.billing.metering import EC2_REMEMBERS
-from tests.world.aws.machines import NOTICED
+from tests.world.aws.machines import DEAR, NOTICED
 from tests.world.judge.truth import Truth, Version, amount
 from tests.world.world import World
 
@@ -41,6 +43,8 @@ class LawsOfMoney:
         """By pool: while nobody could see its nodes, or note that they were seen."""
         self.prices = {pool: [self._price(pool)] for pool in world.lab.pools}
         """By pool: the price of a node-second, since the beginning."""
+        self.dear = {pool: [self._dear_price(pool)] for pool in world.lab.pools}
+        """The same for a machine of a type that no lease was granted for."""
         self.allowed = [(world.now, world.lab.guard.budget.amount)]
         """The budget, from each instant of a change on."""
 
@@ -48,10 +52,17 @@ class LawsOfMoney:
         """Records a deploy's changes of money."""
         for pool in self.world.lab.pools:
             self.prices.setdefault(pool, []).append(self._price(pool))
+            self.dear.setdefault(pool, []).append(self._dear_price(pool))
         self.allowed.append((self.world.now, self.world.lab.guard.budget.amount))
 
     def _price(self, pool: str) -> Fraction:
         return Fraction(self.world.lab.price(pool)) / 3600
+
+    def _dear_price(self, pool: str) -> Fraction:
+        """The table's; a type that it does not know counts as the pool's own."""
+        lab = self.world.lab
+        known = prices.of_a_node(lab.region, DEAR, lab.guard.budget.currency, lab.pools[pool].kind)
+        return self._price(pool) if known is None else Fraction(known) / 3600
 
     def _held_for(self, pool: str) -> None:
         """For each lease with nodes, their cost to its end is held. Nodes belong to the leases in order of opening."""
@@ -68,7 +79,7 @@ class LawsOfMoney:
     def _shares(self, pool: str, **instead: Version) -> Iterator[tuple[str, Version, int]]:
         """The leases in force by opening, each with the number of its own machines in the pool."""
         # A machine that leaves, or is ordered to end, belongs to no lease.
-        left = sum(1 for machine in self.world.supply.staying(pool) if machine.alive)
+        left = sum(1 for machine in self.world.supply.staying(pool) if machine.alive and not machine.dear)
         in_force = {**self.truth.known(pool), **instead}.items()
         for name, lease in sorted(in_force, key=lambda each: (each[1].opens, each[0])):
             if lease.justifies(self.world.now):
@@ -120,19 +131,26 @@ class LawsOfMoney:
     def _ran(self) -> tuple[Fraction, Fraction]:
         """What EC2 ran until now, at least and at most, in money."""
         least = most = Fraction(0)
-        for pool in self.truth.pools():
-            prices = self.prices[pool]
-            billed, existed = self.truth.node_seconds(pool)
+        for pool, dear in product(self.truth.pools(), (False, True)):
+            of_type = self.dear[pool] if dear else self.prices[pool]
+            billed, existed = self.truth.node_seconds(pool, dear=dear)
+            if not existed:
+                continue
             # Seconds are rounded at every node's start and end. If EC2 has forgotten a machine that it took back, the
             # group's activity says when it was gone: when the group noticed.
             noticed = self.taken_back.get(pool, 0) * int(NOTICED)
-            rounding = 2 * len(self.truth.machines.get(pool, {})) + noticed
+            rounding = 2 * len(self.truth.lives(pool, dear=dear)) + noticed
             # EC2 forgets an ended machine within an hour. If nothing can be read in that time, the machine is not
             # counted. Only its group remembers it, so a machine without a group is lost.
             forgotten = self.truth.stray_seconds(pool) if self.long_trouble() else Fraction(0)
             forgotten += self._never_seen(pool)
-            least += 0 if self.ill.get(pool) else (billed - forgotten - rounding) * min(prices)
-            most += (existed + rounding + self._assumed(pool)) * max(prices)
+            if dear and self.long_trouble():
+                # Nobody saw its type before EC2 forgot it: it counts as one of the pool's.
+                of_type = [*of_type, *self.prices[pool]]
+            least += (
+                0 if self.ill.get(pool) else max(billed - forgotten - rounding, Fraction(0)) * min(of_type)
+            )
+            most += (existed + rounding + self._assumed(pool)) * max(of_type)
         return least, most
 
     def _assumed(self, pool: str) -> Fraction:
@@ -204,6 +222,8 @@ class LawsOfMoney:
                 low = least.get(name, Fraction(0)) - unsure - self._never_seen(pool)
                 high = most.get(name, Fraction(0)) + self.truth.past_end(pool, name) + noticed + unsure
                 high += self._assumed(pool)
+                if self.long_trouble():
+                    high += self.truth.node_seconds(pool, dear=True)[1]
                 if not low <= ran <= high:
                     self._break(4, f"{ran} node-seconds are on the receipt of {name}, {float(low):.0f} to "
                                    f"{float(high):.0f} ran for it")  # fmt: skip

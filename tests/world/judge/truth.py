@@ -58,6 +58,8 @@ class Life:
     """When it stopped costing money."""
     ended: datetime | None
     stray: bool = False
+    dear: bool = False
+    """Whether no lease was granted for its type, so that it belongs to none."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,8 @@ class Order:
     after: int
     anew: bool = False
     """Whether it takes no machine, and only has the controller try again for the rest."""
+    dear: bool = False
+    """Whether machines of a type that no lease was granted for stood in the pool."""
 
 
 @dataclass
@@ -136,7 +140,7 @@ class Truth:
     def _members(self, pool: str, *, existing: bool) -> Iterator[tuple[datetime, datetime]]:
         """The lives of the machines of the pool's group, until EC2 stops billing them, or until they are gone."""
         for life in self.machines.get(pool, {}).values():
-            if not life.stray:
+            if not life.stray and not life.dear:
                 yield life.launched, (life.ended if existing else life.stopped) or self.world.now
 
     def _items(self, pool: str, begins: str) -> list[Any]:
@@ -160,13 +164,15 @@ class Truth:
         return total
 
     def exposed(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
-        """The periods in which more machines existed than leases justified."""
-        lives = [(life.launched, life.ended or until, 1) for life in self.machines.get(pool, {}).values()]
-        return _positive([*lives, *((a, b, -n) for a, b, n in self._justified(pool, until))])
+        """The periods in which more machines existed than leases justified. They justify none of another type."""
+        usual = [(life.launched, life.ended or until, 1) for life in self.lives(pool)]
+        dear = [(life.launched, life.ended or until, 1) for life in self.lives(pool, dear=True)]
+        surplus = _positive([*usual, *((a, b, -n) for a, b, n in self._justified(pool, until))])
+        return [*surplus, *_positive(dear)]
 
     def lacking(self, pool: str, until: datetime) -> list[tuple[datetime, datetime]]:
         """The periods in which leases justified more machines than existed."""
-        lives = [(life.launched, life.stopped or until, -1) for life in self.machines.get(pool, {}).values()]
+        lives = [(life.launched, life.stopped or until, -1) for life in self.lives(pool)]
         return _positive([*lives, *self._justified(pool, until)])
 
     def _justified(self, pool: str, until: datetime) -> Iterator[tuple[datetime, datetime, int]]:
@@ -175,10 +181,14 @@ class Truth:
             for version, begins, ends in self._stretches(pool, name, until):
                 yield begins, ends, version.nodes
 
-    def node_seconds(self, pool: str) -> tuple[Fraction, Fraction]:
+    def lives(self, pool: str, *, dear: bool = False) -> list[Life]:
+        """The lives of the pool's machines, of the usual type or of the dear one."""
+        return [life for life in self.machines.get(pool, {}).values() if life.dear is dear]
+
+    def node_seconds(self, pool: str, *, dear: bool) -> tuple[Fraction, Fraction]:
         """What ran, in node-seconds: as EC2 bills it, and until every machine was really gone."""
         billed = existed = timedelta()
-        for life in self.machines.get(pool, {}).values():
+        for life in self.lives(pool, dear=dear):
             billed += (life.stopped or self.world.now) - life.launched
             existed += (life.ended or self.world.now) - life.launched
         return _seconds(billed), _seconds(existed)
@@ -249,13 +259,16 @@ class Truth:
         )
 
     def _machine(self, machine: Machine) -> None:
-        life = Life(machine.id, machine.launched, machine.shutting_down, machine.ended, machine.stray)
+        life = Life(
+            machine.id, machine.launched, machine.shutting_down, machine.ended, machine.stray, machine.dear
+        )
         self.machines.setdefault(machine.pool, {})[machine.id] = life
 
     def _ordered(self, pool: str, before: int, after: int) -> None:
         supply = self.world.supply
         anew = after < before and supply.anew(pool) and after >= len(supply.staying(pool))
-        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after, anew))
+        dear = any(machine.dear for machine in self.world.machines.of_pool(pool))
+        self.orders.append(Order(self.world.now, pool, self.world.actor(), before, after, anew, dear))
 
 
 def amount(money: Any) -> Fraction:

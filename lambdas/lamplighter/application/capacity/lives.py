@@ -1,6 +1,7 @@
 """When each node of a pool ran, as far as AWS remembers, and for a kind that forgets, as sweeps have seen it."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.services import CapacityServices
@@ -31,9 +32,14 @@ def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime)
     A node that its controller once listed stays one of its nodes: one that never joined is named by its claim alone.
     One that EC2 has forgotten has ended now: every later look would let it run until an hour before. While a claim
     names it, it runs: somebody may have taken its tags off.
+
+    Where AWS remembers when a node ran, it does not remember its type: a node of another type than the pool's is kept.
     """
     if KINDS[kind_of(capacity.lab, pool)].remembers:
-        return
+        usual = capacity.lab.pools[pool].types
+        seen = replace(seen, instances=tuple(one for one in seen.instances if (one.type,) != usual))
+        if not seen.instances:
+            return
     kept = {life.instance: life for life in capacity.ledger.lives(pool)}
     listed = {instance.id for instance in seen.instances}
     running = set() if seen.unread else {name for name, life in kept.items() if life.ended is None}
@@ -47,13 +53,17 @@ def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime)
 
 def _lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> tuple[NodeLife, ...]:
     if KINDS[kind_of(capacity.lab, pool)].remembers:
-        return runs(seen.activities, seen.instances, now)
+        lives = runs(seen.activities, seen.instances, now)
+        if all(life.type for life in lives):
+            return lives
+        types = {life.instance: life.type for life in capacity.ledger.lives(pool)}
+        return tuple(replace(life, type=life.type or types.get(life.instance, "")) for life in lives)
     kept = [life for life in capacity.ledger.lives(pool) if now - life.started < NOTED_FOR]
     return runs([*_activities(kept), *seen.activities], seen.instances, now)
 
 
 def _activities(lives: Iterable[NodeLife]) -> Iterator[Activity]:
     for life in lives:
-        yield Activity(life.instance, launches=True, began=life.started, ended=life.started)
+        yield Activity(life.instance, launches=True, began=life.started, ended=life.started, type=life.type)
         if life.ended is not None:
             yield Activity(life.instance, launches=False, began=life.ended, ended=life.ended)

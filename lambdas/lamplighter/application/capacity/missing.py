@@ -49,7 +49,8 @@ def missed(lease: Lease, capacity: CapacityServices) -> int:
     now = capacity.now()
     in_force = [other for other in capacity.ledger.leases(lease.pool) if other.in_force(now)]
     claims = [Claim(other.opens, other.id, other.wanted) for other in in_force]
-    return lease.wanted - shares(claims, len(capacity.see(lease.pool).there)).get(lease.id, 0)
+    came = dict.fromkeys(capacity.see(lease.pool).there, "")
+    return lease.wanted - len(shares(claims, came).get(lease.id, ()))
 
 
 def _lower_again(capacity: CapacityServices, command: Command, lease: Lease) -> None:

@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.application.capacity.sizes import still_writing
 from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.capacity.evidence import SIZES, Claim
 from lamplighter.domain.capacity.port import Removal
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.pool import Fence
-from lamplighter.errors import Stale, TryLater
 from lamplighter.reasons.reason import reason
 
 
@@ -40,16 +39,9 @@ def replace_outlived(capacity: CapacityServices, lease: Lease, holder: str) -> N
         outlived = [claim.instance for claim in old if claim.instance in staying]
         if outlived:
             recorded = capacity.ledger.replace_once(lease, outlived, _entry(lease, outlived, old, now))
-            _still_writing(capacity, fence)
+            still_writing(capacity, fence)
             going = [instance for instance in outlived if instance in recorded]
             capacity.of(lease.pool).remove(lease.pool, going, Removal.REPLACED, seen)
-
-
-def _still_writing(capacity: CapacityServices, fence: Fence) -> None:
-    try:
-        capacity.ledger.still_writing(fence, capacity.now())
-    except Stale as lost:
-        raise TryLater(lost.said) from lost
 
 
 def _entry(lease: Lease, instances: list[str], old: list[Claim], now: datetime) -> Entry:

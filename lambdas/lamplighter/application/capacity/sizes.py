@@ -89,7 +89,7 @@ def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tup
             # Nodes that the first write removed for an older target come back. A close never orders more than it found.
             size = min(size, whole) if opens else min(_without(order, whole, seen), found)
         size = min(size, max(seen.maximum, before))
-        _still_writing(capacity, fence)
+        still_writing(capacity, fence)
         if size > before:
             _wait_for_a_deploy(capacity, order)
         update = _write(capacity, order, seen, size)
@@ -101,11 +101,12 @@ def put_bounds_back(capacity: CapacityServices, pool: str, holder: str) -> None:
     with capacity.ledger.writing(pool, holder, capacity.now()) as fence:
         seen = capacity.existing(pool, SIZES)
         maximum = max(capacity.lab.pools[pool].max_nodes, seen.size)
-        _still_writing(capacity, fence)
+        still_writing(capacity, fence)
         capacity.of(pool).order(pool, seen.size, seen, maximum=maximum)
 
 
-def _still_writing(capacity: CapacityServices, fence: Fence) -> None:
+def still_writing(capacity: CapacityServices, fence: Fence) -> None:
+    """Checks the lock right before a write; TryLater where it was lost."""
     try:
         capacity.ledger.still_writing(fence, capacity.now())
     except Stale as lost:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
-from lamplighter.application.guard import outside
+from lamplighter.application.guard import other_types, outside
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
@@ -331,6 +331,7 @@ def _done(action: GuardAction, pool: str) -> Reason:
         GuardAction.CLOSE: reason("guard.did.close", pool=pool),
         GuardAction.FAILED: reason("guard.did.failed", pool=pool),
         GuardAction.TERMINATE: reason("guard.did.terminate", pool=pool),
+        GuardAction.REMOVE: reason("guard.did.remove", pool=pool),
         GuardAction.REARM: reason("guard.did.rearm", pool=pool),
         GuardAction.DISARM: reason("guard.did.disarm", pool=pool),
         GuardAction.RESTORE_SIZES: reason("guard.did.restore-sizes", pool=pool),
@@ -353,6 +354,7 @@ def _done(action: GuardAction, pool: str) -> Reason:
 _DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] = {
     GuardAction.CLOSE: _close,
     GuardAction.TERMINATE: _terminate,
+    GuardAction.REMOVE: other_types.remove,
     GuardAction.REARM: _arm,
     GuardAction.DISARM: _arm,
     GuardAction.RESTORE_SIZES: _restore_sizes,

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from lamplighter.application.capacity.services import CapacityServices
+from lamplighter.data import prices
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.evidence import Seen
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import held_back
 
 
@@ -21,7 +23,8 @@ def known(
     now: datetime,
 ) -> PoolFacts:
     """The facts that need no further call. Whatever else a sweep reads is missing."""
-    lab = capacity.lab
+    lab, currency = capacity.lab, capacity.lab.guard.budget.currency
+    table = prices.of_region(lab.region, currency, lab.pools[pool].kind)
     return PoolFacts(
         pool=pool,
         now=now,
@@ -36,4 +39,6 @@ def known(
         failsafe_found=None,
         longest_lease=lab.guard.longest_lease,
         held_back=held_back(leases, pauses, now),
+        instance_types=lab.pools[pool].types,
+        prices={one.type: Money.of(table[one.type], currency) for one in seen.alive if one.type in table},
     )

@@ -15,7 +15,7 @@ from lamplighter.domain.billing.metering import meter
 from lamplighter.domain.guard import budget as guard_budget
 from lamplighter.domain.guard.budget import Running
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.errors import BadInput
 
@@ -42,38 +42,38 @@ def overdrafts(
             running = [
                 lease
                 for name in lease_services.capacity.lab.pools
-                for lease in _running(lease_services, name, period, now)
+                for lease in _running(lease_services, name, period, now, terms)
             ]
             found |= guard_budget.overdrafts(running, terms, budget, now)
     return found
 
 
-def _running(lease_services: LeaseServices, pool: str, period: str, now: datetime) -> list[Running]:
+def _running(
+    lease_services: LeaseServices, pool: str, period: str, now: datetime, terms: Terms
+) -> list[Running]:
     """The leases of a period that are not settled, with what their nodes have cost by now."""
     leases = lease_services.ledger.leases(pool)
     unsettled = [lease for lease in leases if lease.period == period and _unsettled(lease, now)]
     if not unsettled:
         return []
     try:
-        today = lease_services.terms(pool).price_per_hour
+        terms, priced = lease_services.terms(pool), True
     except BadInput as unknown:
         # Another pool's capacity may not exist any more: leases granted there keep their price.
         _logger.warning("the present price of pool %s is not known: %s", pool, unknown)
-        today = None
+        priced = False
     lives = nodes_lives(lease_services.capacity, pool, lease_services.capacity.see(pool), now)
-    so_far = meter(lives, grants(leases), min(lease.opens for lease in unsettled), now).leased
-    present = meter(lives, grants(leases), now - SECOND, now).leased
-    nothing = timedelta()
+    so_far = meter(lives, grants(leases), min(lease.opens for lease in unsettled), now).of_leases
+    present = meter(lives, grants(leases), now - SECOND, now).of_leases
     return [
         Running(
             lease=lease,
-            so_far=NodeTime.at(so_far.get(lease.id, nothing), price, lease.hold.currency).cost,
-            nodes=round(present.get(lease.id, nothing) / SECOND),
-            price_per_hour=price,
+            so_far=granted.paid(so_far.get(lease.id, {})).cost,
+            per_second=granted.paid(present.get(lease.id, {})).cost,
         )
         for lease in unsettled
-        for price in [lease.price_per_hour or today]
-        if price is not None
+        for granted in [terms.as_granted(lease)]
+        if priced or lease.price_per_hour is not None
     ]
 
 

@@ -8,7 +8,7 @@ from lamplighter.application.guard.known import known
 from lamplighter.domain.guard.breach import Breach, GuardAction
 from lamplighter.domain.guard.guard import sweep
 
-CHANGES = frozenset({GuardAction.CLOSE, GuardAction.TERMINATE, GuardAction.RESTORE_SIZES})
+CHANGES = frozenset({GuardAction.CLOSE, GuardAction.TERMINATE, GuardAction.REMOVE, GuardAction.RESTORE_SIZES})
 
 
 def would_change(capacity: CapacityServices, pool: str, now: datetime) -> list[Breach]:

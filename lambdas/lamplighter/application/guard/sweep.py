@@ -108,12 +108,15 @@ def _put_right(
 def _past_all_grace(guard_services: GuardServices, facts: PoolFacts) -> list[str]:
     """Instances beside leased ones whose claims were deleted so long ago that no pod on them has time left.
 
-    Pods bring and leave the nodes of a dynamic NodePool: there they may take their time.
+    Pods bring and leave the nodes of a dynamic NodePool: there they may take their time. Nodes of another type than the
+    leases were granted for leave because the guard removed them.
     """
+    others = [each.id for each in facts.of_other_types]
     if facts.seen.on_demand:
-        return []
+        return others
     time = guard_services.capacity.lab.pools[facts.pool].last_grace + ENDS_WITHIN
-    return [claim.instance for claim in facts.seen.claims if claim.left and facts.now - claim.left >= time]
+    past = [claim.instance for claim in facts.seen.claims if claim.left and facts.now - claim.left >= time]
+    return past + others
 
 
 def _count(guard_services: GuardServices, facts: PoolFacts, failures: list[str]) -> None:

@@ -20,7 +20,7 @@ from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import of_receipt
 from lamplighter.domain.billing import receipt as receipts
-from lamplighter.domain.billing.metering import NodeLife
+from lamplighter.domain.billing.metering import NodeLife, TimeOfTypes
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.gpu.offer import in_receipt
 from lamplighter.domain.granting import closing, opening
@@ -293,15 +293,14 @@ def _settle_once(pool: str, closed: datetime, terms: Terms, lease_services: Leas
     if ending:
         ran = metered(pool, leases, min(lease.opens for lease in ending), closed, lease_services)
         for lease in ending:
-            _settle_lease(lease, ran.leased.get(lease.id, timedelta()), closed, terms, lease_services)
+            _settle_lease(lease, ran.of_leases.get(lease.id, {}), closed, terms, lease_services)
     return lease_services.ledger.pool(pool).unbilled or NodeTime.nothing(terms.budget.currency)
 
 
 def _settle_lease(
-    lease: Lease, ran: timedelta, closed: datetime, terms: Terms, lease_services: LeaseServices
+    lease: Lease, ran: TimeOfTypes, closed: datetime, terms: Terms, lease_services: LeaseServices
 ) -> None:
-    price = lease.price_per_hour or terms.price_per_hour
-    whole = NodeTime.at(ran, price, terms.budget.currency)
+    whole = terms.as_granted(lease).paid(ran)
     if lease.overrun:
         whole += lease.overrun
     settled = replace(lease, closed=closed, node_seconds=whole.seconds, cost=whole.cost)

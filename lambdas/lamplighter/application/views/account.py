@@ -5,7 +5,7 @@ domain/billing/statement.py has the sums, domain/billing/metering.py splits runn
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import datetime, time
 from functools import cached_property
 from typing import Any
 
@@ -85,27 +85,22 @@ class LabAccount:
         zone = zones.zone(self.lab.time_zone)
         midnight = datetime.combine(self.now.astimezone(zone).date(), time(), zone)
         return self._sum(
-            NodeTime.at(
-                meter(self._lives[pool], (), midnight, self.now).unleased, terms.price_per_hour, self.currency
-            )
+            terms.paid(meter(self._lives[pool], (), midnight, self.now).of_none)
             for pool, terms in self._reading.terms.items()
         )
 
     @property
     def running(self) -> list[tuple[Lease, NodeTime]]:
         """The cost so far of each lease that is not settled yet. It is part of what is held."""
-        running = []
+        running: list[tuple[Lease, NodeTime]] = []
         for pool, terms in self._reading.terms.items():
             leases = self._reading.leases_of(pool)
             unfinished = [lease for lease in leases if lease.unfinished(self.now)]
             if not unfinished:
                 continue
             since = min(lease.opens for lease in unfinished)
-            ran = meter(self._lives[pool], grants(leases), since, self.now).leased
-            for lease in unfinished:
-                price = lease.price_per_hour or terms.price_per_hour
-                length = ran.get(lease.id, timedelta())
-                running.append((lease, NodeTime.at(length, price, self.currency)))
+            ran = meter(self._lives[pool], grants(leases), since, self.now).of_leases
+            running += [(lease, terms.as_granted(lease).paid(ran.get(lease.id, {}))) for lease in unfinished]
         return running
 
     @property
@@ -120,8 +115,7 @@ class LabAccount:
         if since >= until or (counted is None and not grants(leases)):
             return NodeTime.nothing(self.currency)
         ran = meter(self._lives[pool], grants(leases), since, until)
-        beyond = sum(ran.overrun.values(), ran.unleased)
-        return NodeTime.at(beyond, terms.price_per_hour, self.currency)
+        return self._sum(terms.paid(times) for times in (ran.of_none, *ran.past_ends.values()))
 
     def _sum(self, parts: Iterable[NodeTime]) -> NodeTime:
         return sum(parts, NodeTime.nothing(self.currency))

@@ -41,7 +41,13 @@ def grants(leases: Iterable[Lease]) -> list[Grant]:
     """The leases as the meter needs them: each up to its real end."""
     return [
         Grant(
-            lease.id, lease.wanted, lease.opens, lease.closes, frozenset(lease.replaced), lease.wanted_before
+            lease.id,
+            lease.wanted,
+            lease.opens,
+            lease.closes,
+            frozenset(lease.replaced),
+            lease.wanted_before,
+            lease.instance_types,
         )
         for lease in leases
         if lease.granted or lease.state in _BEGAN
@@ -67,11 +73,10 @@ def counted_to(leases: Sequence[Lease], until: datetime) -> datetime:
 
 def charge(pool: str, leases: Iterable[Lease], metered: Metered, terms: Terms, until: datetime) -> Charge:
     """The charge for metered node time: each lease's overrun at the lease's price, the rest at today's price."""
-    currency = terms.budget.currency
-    prices = {lease.id: lease.price_per_hour or terms.price_per_hour for lease in leases}
+    overran = [lease for lease in leases if lease.id in metered.past_ends]
     return Charge(
         pool,
         until,
-        NodeTime.at(metered.unleased, terms.price_per_hour, currency),
-        {name: NodeTime.at(time, prices[name], currency) for name, time in metered.overrun.items()},
+        terms.paid(metered.of_none),
+        {lease.id: terms.as_granted(lease).paid(metered.past_ends[lease.id]) for lease in overran},
     )

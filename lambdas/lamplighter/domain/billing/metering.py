@@ -1,7 +1,8 @@
 """How long nodes ran, and which lease pays for it: the meter behind every cost.
 
 Computes node time from launches and terminations and splits it into three parts: leased, overrun (past the end of its
-lease, or a replaced node that still runs) and unleased. money.py prices it, the adapters read the records.
+lease, or a replaced node that still runs) and unleased. A node of a type that no lease was granted for is unleased.
+Each part is kept by type, for terms.py prices each node by its own. The adapters read the records.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +11,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from lamplighter.domain.capacity.evidence import Activity, Instance
-from lamplighter.domain.money.shares import Claim, shares
+from lamplighter.domain.money.shares import Claim, is_of, shares
 
+TimeOfTypes = Mapping[str, timedelta]
+"""Node time by instance type; "" where nobody remembers the type."""
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
 
@@ -25,6 +28,8 @@ class NodeLife:
     ended: datetime | None
     member: bool = True
     """Whether its controller started it. An instance that was started otherwise belongs to no lease."""
+    type: str = ""
+    """Its instance type; "" where nobody remembers it."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,8 @@ class Grant:
     """Instances that fresh ones replaced. While they still run, the lease pays for them as well."""
     before: tuple[tuple[datetime, int], ...] = ()
     """Earlier numbers of nodes, each with the instant up to which it counted, oldest first."""
+    types: tuple[str, ...] = ()
+    """The instance types that it was granted for; of an older lease without them, any."""
 
     def nodes_at(self, at: datetime) -> int:
         """The number of nodes at an instant."""
@@ -47,11 +54,25 @@ class Grant:
 
 @dataclass(frozen=True)
 class Metered:
-    """Node time by account. The three parts add up to all node time."""
+    """Node time by account, and there by type. The three parts add up to all node time."""
 
-    leased: Mapping[str, timedelta] = field(default_factory=dict)
-    overrun: Mapping[str, timedelta] = field(default_factory=dict)
-    unleased: timedelta = timedelta()
+    of_leases: Mapping[str, TimeOfTypes] = field(default_factory=dict)
+    past_ends: Mapping[str, TimeOfTypes] = field(default_factory=dict)
+    of_none: TimeOfTypes = field(default_factory=dict)
+
+    @property
+    def leased(self) -> dict[str, timedelta]:
+        """By lease, of all types."""
+        return {lease: _sum(times) for lease, times in self.of_leases.items()}
+
+    @property
+    def overrun(self) -> dict[str, timedelta]:
+        """By lease, of all types."""
+        return {lease: _sum(times) for lease, times in self.past_ends.items()}
+
+    @property
+    def unleased(self) -> timedelta:
+        return _sum(self.of_none)
 
     def of_lease(self, lease: str) -> timedelta:
         """The node time that a lease pays for: its own, and what ran past its end."""
@@ -59,9 +80,7 @@ class Metered:
 
     @property
     def total(self) -> timedelta:
-        return (
-            sum(self.leased.values(), timedelta()) + sum(self.overrun.values(), timedelta()) + self.unleased
-        )
+        return _sum(self.leased) + _sum(self.overrun) + self.unleased
 
 
 def runs(
@@ -70,17 +89,19 @@ def runs(
     """The life of every node, from its controller's activities and from EC2. Each fills the gaps of the other."""
     started: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
+    types: dict[str, str] = {}
     for activity in activities:
         if not activity.instance or activity.failed:
             continue
         if activity.launches:
             started[activity.instance] = activity.began
+            types[activity.instance] = activity.type
         elif activity.ended is not None:
             ended[activity.instance] = activity.ended
     launched = set(started)
     listed = {instance.id: instance for instance in instances}
     for instance in listed.values():
-        started[instance.id] = instance.launched
+        started[instance.id], types[instance.id] = instance.launched, instance.type
         if instance.ended is not None:
             ended[instance.id] = instance.ended
         elif instance.exists:
@@ -88,7 +109,9 @@ def runs(
     # Only AWS can set this tag, and it removes the tag from an instance that leaves its controller.
     members = launched | {instance.id for instance in listed.values() if instance.controller is not None}
     return tuple(
-        NodeLife(name, start, _end(start, ended.get(name), listed.get(name), now), name in members)
+        NodeLife(
+            name, start, _end(start, ended.get(name), listed.get(name), now), name in members, types[name]
+        )
         for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
     )
 
@@ -107,7 +130,7 @@ def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime,
 
     At each instant the grants in force get the running nodes of the controller, the earlier opening first. Of the other
     nodes, replaced nodes that still run count for the grant that replaced them. Then nodes that ran before the end of a
-    grant count as its overrun, the grant that ended last first. The rest is unleased.
+    grant count as its overrun, the grant that ended last and the youngest node first. The rest is unleased.
     """
     edges = {since, until}
     for run in running:
@@ -116,36 +139,38 @@ def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime,
         edges |= {grant.opens, grant.closes, *(until for until, _ in grant.before)}
     instants = sorted(edge for edge in edges if since <= edge <= until)
 
-    leased: dict[str, timedelta] = {}
-    overrun: dict[str, timedelta] = {}
-    unleased = timedelta()
+    replaced = frozenset[str]().union(*(grant.replaced for grant in grants))
+    by_age = sorted(running, key=lambda run: (run.instance in replaced, run.started, run.instance))
+    leased, overrun = dict[str, dict[str, timedelta]](), dict[str, dict[str, timedelta]]()
+    unleased = dict[str, timedelta]()
     for start, end in pairwise(instants):
-        length = end - start
-        there = [run for run in running if run.started <= start and (run.ended is None or start < run.ended)]
-        present = [run for run in there if run.member]
-        left = len(present)
+        there = [run for run in by_age if run.started <= start and (run.ended is None or start < run.ended)]
+        left = {run.instance: run for run in there if run.member}
         claims = [
-            Claim(grant.opens, grant.lease, grant.nodes_at(start))
+            Claim(grant.opens, grant.lease, grant.nodes_at(start), grant.types)
             for grant in grants
             if grant.opens <= start < grant.closes
         ]
-        for lease, taken in shares(claims, left).items():
-            left -= taken
-            leased[lease] = leased.get(lease, timedelta()) + taken * length
+        for lease, names in shares(claims, {name: run.type for name, run in left.items()}).items():
+            _count(leased.setdefault(lease, {}), [left.pop(name) for name in names], end - start)
         for grant in grants:
-            taken = min(left, sum(1 for run in present if run.instance in grant.replaced))
-            left -= taken
-            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
-        older = sorted(present, key=lambda run: run.started)
+            names = [name for name in left if name in grant.replaced]
+            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], end - start)
         for grant in _ended(grants, start):
-            older = [run for run in older if run.started < grant.closes]
-            taken = min(left, grant.nodes_at(grant.closes), len(older))
-            left -= taken
-            # The youngest nodes are counted first, so that no node counts for two grants.
-            older = older[: len(older) - taken]
-            overrun[grant.lease] = overrun.get(grant.lease, timedelta()) + taken * length
-        unleased += (left + len(there) - len(present)) * length
-    return Metered(_positive(leased), _positive(overrun), unleased)
+            own = [name for name, run in left.items() if _ran_before_its_end(run, grant)]
+            names = own[::-1][: grant.nodes_at(grant.closes)]
+            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], end - start)
+        _count(unleased, [run for run in there if not run.member or run.instance in left], end - start)
+    return Metered(_some(leased), _some(overrun), unleased)
+
+
+def _ran_before_its_end(run: NodeLife, grant: Grant) -> bool:
+    return run.started < grant.closes and is_of(grant.types, run.type)
+
+
+def _count(account: dict[str, timedelta], nodes: Iterable[NodeLife], length: timedelta) -> None:
+    for node in nodes:
+        account[node.type] = account.get(node.type, timedelta()) + length
 
 
 def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:
@@ -156,5 +181,9 @@ def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:
     )
 
 
-def _positive(times: Mapping[str, timedelta]) -> dict[str, timedelta]:
-    return {lease: time for lease, time in times.items() if time}
+def _some(accounts: Mapping[str, TimeOfTypes]) -> dict[str, TimeOfTypes]:
+    return {lease: times for lease, times in accounts.items() if times}
+
+
+def _sum(times: Mapping[str, timedelta]) -> timedelta:
+    return sum(times.values(), timedelta())

@@ -73,6 +73,7 @@ def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
         because=command.because,
         period=terms.period(opens).key,
         price_per_hour=terms.price_per_hour,
+        instance_types=terms.instance_types,
         asked_until=command.closes if command.window else None,
     )
 

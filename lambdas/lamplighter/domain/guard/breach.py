@@ -17,6 +17,7 @@ class Rule(StrEnum):
     MORE_NODES_THAN_LEASES = "more-nodes-than-leases"
     FEWER_NODES_THAN_LEASES = "fewer-nodes-than-leases"
     STRAY_INSTANCE = "stray-instance"
+    OTHER_INSTANCE_TYPE = "other-instance-type"
     LEASE_PAST_ITS_END = "lease-past-its-end"
     LEASE_TOO_LONG = "lease-too-long"
     IDLE_LEASE = "idle-lease"
@@ -46,6 +47,7 @@ class GuardAction(StrEnum):
 
     CLOSE = "close"
     TERMINATE = "terminate"
+    REMOVE = "remove"
     REARM = "rearm"
     DISARM = "disarm"
     RESTORE_SIZES = "restore-sizes"

@@ -21,8 +21,6 @@ from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
-    from decimal import Decimal
-
     from lamplighter.domain.leases.terms import Terms
     from lamplighter.domain.money.budget import BudgetPeriod
 
@@ -38,15 +36,14 @@ class Running:
 
     lease: Lease
     so_far: Money
-    nodes: int
-    price_per_hour: "Decimal"
+    per_second: Money
+    """What its running nodes cost in a second, each at the price of its own type."""
 
     def by(self, at: datetime, now: datetime) -> Money:
         """What it will have cost at an instant, if its nodes run to its end."""
         lasting = max(min(at, self.lease.closes) - now, timedelta())
-        seconds = Fraction(lasting // timedelta(microseconds=1), 1_000_000) * self.nodes
-        more = Money(seconds * Fraction(self.price_per_hour) / 3600, self.so_far.currency)
-        return self.so_far + more
+        seconds = Fraction(lasting // timedelta(microseconds=1), 1_000_000)
+        return self.so_far + Money(seconds * self.per_second.amount, self.so_far.currency)
 
 
 def covered(leases: Iterable[Lease], terms: "Terms", budget: "BudgetPeriod") -> bool:

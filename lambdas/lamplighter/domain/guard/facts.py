@@ -17,6 +17,7 @@ from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.domain.pool.target import Target, target_at
 from lamplighter.domain.schedules.schedule import RunEnd, Schedule
@@ -89,6 +90,10 @@ class PoolFacts:
     """Whether the guard may end them: in the lab's own cluster, where it enforces on every pool."""
     experiment: ExperimentRun | None = None
     """The cluster's experiment that is not undone yet, on any pool."""
+    instance_types: tuple[str, ...] = ()
+    """The types that the lab names, for leases of an older release. Empty where it names none."""
+    prices: Mapping[str, Money] = field(default_factory=dict)
+    """Of the types that run, the price of a node for an hour, where it is known."""
 
     @property
     def target(self) -> Target:
@@ -110,6 +115,18 @@ class PoolFacts:
             for instance in self.seen.alive
             if instance.id not in listed and self.now - instance.launched >= STRAY_PATIENCE
         )
+
+    @property
+    def granted_types(self) -> frozenset[str]:
+        """The types that the leases in force were granted for; empty without a lease, or where those are not known."""
+        types = [lease.instance_types or self.instance_types for lease in self.target.in_force]
+        return frozenset().union(*types) if all(types) else frozenset()
+
+    @property
+    def of_other_types(self) -> tuple[Instance, ...]:
+        """Instances whose type no lease in force was granted for, those included that leave."""
+        types = self.granted_types
+        return tuple(one for one in self.seen.alive if types and one.type not in types)
 
     @property
     def costly(self) -> bool:

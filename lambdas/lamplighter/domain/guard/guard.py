@@ -30,6 +30,7 @@ from lamplighter.domain.guard.node_pools.launch_bar import launch_bar
 from lamplighter.domain.guard.node_pools.lives import lives
 from lamplighter.domain.guard.node_pools.outside import outside
 from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, strays, surplus
+from lamplighter.domain.guard.other_types import other_types
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
 from lamplighter.reasons.reason import Reason, reason
@@ -40,6 +41,7 @@ RULES: tuple[GuardRule, ...] = (
     claims,
     experiments,
     leases_past_their_end,
+    other_types,
     surplus,
     strays,
     failsafe,
@@ -79,6 +81,7 @@ OF_LEASES = frozenset({Rule.LEASE_PAST_ITS_END, Rule.OPENING_ABANDONED, Rule.CLO
 ACTS = {
     GuardAction.CLOSE: reason("guard.act.close"),
     GuardAction.TERMINATE: reason("guard.act.terminate"),
+    GuardAction.REMOVE: reason("guard.act.remove"),
     GuardAction.RESTORE_SIZES: reason("guard.act.restore-sizes"),
     GuardAction.SCALE_BACK: reason("guard.act.scale-back"),
     GuardAction.WARN: reason("guard.act.warn"),

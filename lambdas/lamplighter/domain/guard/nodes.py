@@ -30,7 +30,10 @@ def leases_past_their_end(facts: PoolFacts) -> Iterator[Breach]:
 def surplus(facts: PoolFacts) -> Iterator[Breach]:
     """More nodes than leases justify, or any node without a lease, unless somebody already closes them."""
     target = facts.target
-    if facts.staying <= target.nodes or waited_for(facts):
+    # Nodes of another type are removed by their own rule, and CloseLab would not begin with them.
+    others = {instance.id for instance in facts.of_other_types}
+    staying = facts.staying - sum(1 for member in facts.seen.staying if member.instance in others)
+    if staying <= target.nodes or waited_for(facts):
         yield from _claims_alone(facts)
         return
     if not target.nodes and _only_a_size(facts):
@@ -49,8 +52,8 @@ def surplus(facts: PoolFacts) -> Iterator[Breach]:
                 reason(
                     "guard.more-nodes",
                     pool=facts.pool,
-                    nodes=facts.staying,
-                    more=facts.staying - target.nodes,
+                    nodes=staying,
+                    more=staying - target.nodes,
                     target=target.reason,
                 ),
                 facts.raised_by,

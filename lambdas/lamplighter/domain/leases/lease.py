@@ -89,6 +89,8 @@ class Lease:
     """Node time past its end that is counted so far, and is already spent."""
     price_per_hour: Decimal | None = None
     """The hourly price of a node when it was granted; the lease is held and paid for at that price."""
+    instance_types: tuple[str, ...] = ()
+    """The types of nodes that it was granted for. A lease of an older release has none."""
     run: str | None = None
     """The run of OpenLab that opens it, by name."""
     kept: str | None = None

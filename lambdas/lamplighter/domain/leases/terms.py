@@ -10,8 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
+from lamplighter.data import prices
 from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
+from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
@@ -37,10 +39,28 @@ class Terms:
     curfew: Curfew | None = None
     owners: Mapping[str, Money] = field(default_factory=dict)
     """The budgets of single owners, if the lab sets them."""
+    instance_types: tuple[str, ...] = ()
+    """The types that a node may have. Of several types, a lease is held at the price of the dearest."""
+    prices: Mapping[str, Decimal] = field(default_factory=dict)
+    """The known prices of instance types, without a type whose price is that of the pool."""
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
         """The money to hold for `nodes` over [opens, closes)."""
         return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
+
+    def price_of(self, instance_type: str) -> Decimal:
+        """The hourly price of a node. A type of the lease costs no more than was held for it.
+
+        A type without a known price counts at the price of the pool.
+        """
+        price = self.prices.get(instance_type, self.price_per_hour)
+        return min(price, self.price_per_hour) if instance_type in self.instance_types else price
+
+    def paid(self, ran: Mapping[str, timedelta]) -> NodeTime:
+        """Node time of several types, with its cost: each node at the price of its own type."""
+        currency = self.budget.currency
+        parts = (NodeTime.at(time, self.price_of(kind), currency) for kind, time in ran.items())
+        return sum(parts, NodeTime.nothing(currency))
 
     def ends(self, opens: datetime, closes: datetime) -> datetime:
         """When a lease over [opens, closes) ends: at the curfew, if that comes first."""
@@ -55,8 +75,11 @@ class Terms:
         return reason("lease.at-curfew", at=closes) if self.curfew_at(closes) == closes else closes
 
     def as_granted(self, lease: "Lease") -> Self:
-        """The terms at the price of the lease's grant: it is held and paid for at that price."""
-        return self if lease.price_per_hour is None else replace(self, price_per_hour=lease.price_per_hour)
+        """The terms at the price of the lease's grant, and for its types: it is held and paid for at that price."""
+        if lease.price_per_hour is None:
+            return self
+        types = lease.instance_types or self.instance_types
+        return replace(self, price_per_hour=lease.price_per_hour, instance_types=types)
 
     def period(self, at: datetime) -> Period:
         """The budget period of a lease that opens at `at`."""
@@ -70,10 +93,14 @@ class Terms:
 def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
     """The terms of a pool, at a known price or the lab's. Raises BadInput if the price of a node is not known."""
     budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
+    price_of_pool = price.per_hour if price else lab.price(pool)
+    types, stated = lab.pools[pool].types, lab.pools[pool].price_per_hour
+    own = types if len(types) == 1 or stated is not None else ()
+    known = prices.of_region(lab.region, budget.currency, lab.pools[pool].kind)
     return Terms(
         pool=pool,
         max_nodes=lab.pools[pool].max_nodes,
-        price_per_hour=price.per_hour if price else lab.price(pool),
+        price_per_hour=price_of_pool,
         budget=Money.of(budget.amount, budget.currency),
         per=budget.period,
         zone=zone,
@@ -81,4 +108,6 @@ def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
         default=lab.guard.default_lease,
         curfew=None if minute is None else Curfew(minute, zone),
         owners={owner: Money.of(amount, budget.currency) for owner, amount in budget.owners.items()},
+        instance_types=types,
+        prices={name: of_type for name, of_type in known.items() if name not in own},
     )

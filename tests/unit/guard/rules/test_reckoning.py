@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 
@@ -12,6 +13,7 @@ from lamplighter.domain.guard.budget import Running, covered, overdrafts
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import Account, BudgetPeriod
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.overdraft import Overdraft
 from lamplighter.reasons.reason import Reason, Value, reason
@@ -25,7 +27,7 @@ ALICES = reason("money.owners-budget", limit="1.00 USD", owner="alice", per=MONT
 
 
 def running(one: Lease, so_far: int = 0, nodes: int = 1) -> Running:
-    return Running(replace(one, period="2026-11"), usd(so_far), nodes, Decimal(1))
+    return Running(replace(one, period="2026-11"), usd(so_far), Money.of(Fraction(nodes, 3600), "USD"))
 
 
 def terms(limit: int, **owners: int) -> Terms:
@@ -140,7 +142,7 @@ def test_it_can_be_counted_until_the_first_planned_lease_that_is_due_in_whole_se
 def test_each_lease_s_overrun_is_at_its_own_price_and_the_rest_at_today_s() -> None:
     dear = replace(lease("dear"), price_per_hour=Decimal(4))
     usual = lease("usual")
-    metered = Metered({}, {"dear": HOUR, "usual": HOUR}, 2 * HOUR)
+    metered = Metered({}, {"dear": {"": HOUR}, "usual": {"": HOUR}}, {"": 2 * HOUR})
 
     made = charge("gpu", [dear, usual], metered, replace(terms(10), price_per_hour=Decimal(3)), EIGHT)
 
