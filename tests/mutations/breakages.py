@@ -68,6 +68,13 @@ BREAKAGES = (
     ),
     Breakage(
         4,
+        "a lease that was granted ahead opens at the price of its grant",
+        f"{DOMAIN}/granting/opening.py",
+        "    same_price = lease.price_per_hour in {None, terms.price_per_hour}\n",
+        "    return lease\n",
+    ),
+    Breakage(
+        4,
         "nobody remembers the type of a group's node when EC2 has forgotten it",
         f"{APPLICATION}/capacity/lives.py",
         "        if not seen.instances:\n            return\n",

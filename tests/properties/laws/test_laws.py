@@ -88,6 +88,10 @@ STORIES = {
         Step("dearer", "gpu", number=2, minutes=7), Step("open", "gpu", number=2, minutes=60),
         Step("wait", minutes=15), Step("dearer", "gpu", number=1, minutes=3), Step("wait", minutes=40),
     ), seed=1),
+    "a deploy changes the price of a pool before a lease opens that was granted ahead": History((
+        Step("ahead", "gpu", number=1, minutes=40), Step("wait", minutes=3),
+        Step("price", "gpu", number=2, minutes=15), Step("wait", minutes=90),
+    ), seed=1),
     # Its group remembers that it ran, and EC2 no longer says what it was.
     "a node of a dear type ends hours before its lease": History((
         Step("dearer", "big", number=0, minutes=3), Step("open", "big", number=1, minutes=90),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 
@@ -12,6 +13,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.budget import Account, BudgetPeriod
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import OutsideFailed
+from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import draw
 from lamplighter.values import instant
 from tests.builders.leases import EIGHT, HOUR, MINUTE, persons, usd
@@ -218,3 +220,46 @@ def test_a_close_waits_for_no_lease_whose_opening_cannot_be_decided(lab: LabOnMo
         )
 
     assert (lab.kept(mine.id).state, lab.kept(before.id).state) == ("admitted", LeaseState.CLOSING)
+
+
+def deployed(lab: LabOnMoto, **pool: str) -> None:
+    """A deploy changed the pool."""
+    changed = Lab.model_validate({"name": "lab", "pools": {"gpu": pool}})
+    lab.capacity.lab = changed
+
+
+def test_a_lease_opens_at_the_present_type_and_price_of_its_pool(lab: LabOnMoto) -> None:
+    mine = granted_ahead(lab)
+    assert (mine.instance_types, mine.hold) == (("g5.xlarge",), usd("4.948"))
+    deployed(lab, instance_type="g5.2xlarge")
+
+    answer = step(lab, "Admit", open_command(mine).to_json())
+
+    after = lab.kept(mine.id)
+    assert (answer["outcome"], after.instance_types) == ("granted", ("g5.2xlarge",))
+    assert (after.price_per_hour, after.hold) == (Decimal("1.4903"), usd("5.9612"))
+    assert held(lab) == after.hold
+    [entry] = lab.entries("priced")
+    assert str(entry.what) == "alice's lease opens for g5.2xlarge, at 1.4903 USD for a node and hour"
+    assert "5.96 USD is held, 4.95 USD before" in str(entry.why)
+
+
+def test_a_lease_that_is_dearer_than_what_is_left_is_refused_aloud(lab: LabOnMoto) -> None:
+    mine = granted_ahead(lab)
+    deployed(lab, price_per_hour="2")
+    all_but(lab, "7.99")
+
+    answer = step(lab, "Admit", open_command(mine).to_json())
+
+    assert answer["outcome"] == "refused"
+    assert "it would cost 8.00 USD" in sentence(answer["reason"])
+    assert (lab.kept(mine.id).state, held(lab)) == (LeaseState.REFUSED, usd(0))
+
+
+def test_a_cheaper_pool_frees_money_at_the_opening(lab: LabOnMoto) -> None:
+    mine = granted_ahead(lab)
+    deployed(lab, price_per_hour="1")
+    all_but(lab, "4")
+
+    assert step(lab, "Admit", open_command(mine).to_json())["outcome"] == "granted"
+    assert held(lab) == lab.kept(mine.id).hold == usd(4)

@@ -410,6 +410,8 @@ class LawsAtOnce(LawsOfMoney):
             self._break(3, f"lease {name} went from {was.state} to {now.state}")
         if was.state == now.state == "closed" and (was.nodes, was.closes) != (now.nodes, now.closes):
             self._break(3, f"lease {name} was closed, and is something else now")
+        if (was.state, now.state) == ("admitted", "opening"):
+            self._opens_at_present_price(pool, name, now)
         if now.granted and not was.granted:
             self._not_while_paused(name)
             self._fits(pool, name, now)

@@ -58,6 +58,20 @@ class LawsOfMoney:
     def _price(self, pool: str) -> Fraction:
         return Fraction(self.world.lab.price(pool)) / 3600
 
+    def _opens_at_present_price(self, pool: str, name: str, lease: Version) -> None:
+        """A lease that was granted ahead opens at the price that its pool has then, and not at that of its grant."""
+        first, now = self.truth.leases[pool][name][0], self.world.now
+        others = (other for each, other in self.truth.known(pool).items() if each != name)
+        beside = any(other.opens <= lease.opens <= other.closes for other in others)
+        lately = [begin for begin, end in self.troubled if end is None or now - end < HALF_AN_HOUR]
+        if not first.granted or first.at >= first.opens or beside or lately or self.ill.get(pool):
+            return
+        since = [at for at, _ in self.allowed]
+        ends = [*since[1:], now]
+        prices = [price for price, end in zip(self.prices[pool], ends, strict=True) if end >= now - IN_FLIGHT]
+        if lease.price is not None and lease.price / 3600 not in prices:
+            self._break(4, f"{name} opens at {float(lease.price)}, and its pool has another price")
+
     def _dear_price(self, pool: str) -> Fraction:
         """The table's; a type that it does not know counts as the pool's own."""
         lab = self.world.lab

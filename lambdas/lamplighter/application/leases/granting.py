@@ -252,14 +252,29 @@ def _open_granted(  # noqa: PLR0917 -- what was read, in its order
         # What is held in a pool that cannot be read counts as if its leases came first.
         with going_on([], f"pool {name}"):
             everywhere += ledger.leases(name)
-    money = opening.refusal(lease, everywhere, terms, budget)
+    present = opening.at_present(lease, terms)
+    money = opening.refusal(present, everywhere, terms, budget, held=lease.hold)
     refusal = refusal or (money and money.figures)
     if refusal is None:
-        ledger.open_granted(lease, granted, budget)
+        ledger.open_granted(lease, present, granted, budget, _repriced(lease, present, terms, now))
         return granted
     refused = Decision(granted.command, "refused", refusal, now, about=lease.id)
     end(lease, refused, "leases", pool=pool, budget=budget, fence=fence, services=lease_services)
     return refused
+
+
+def _repriced(before: Lease, after: Lease, terms: Terms, now: datetime) -> Entry | None:
+    """The entry of a lease that opens at another price than it was granted at, or for other types."""
+    if before == after:
+        return None
+    what = reason(
+        "audit.opens-at-present",
+        lease=after.called(),
+        price=f"{after.price_per_hour} {terms.budget.currency}",
+        types=after.instance_types,
+    )
+    why = reason("audit.opens-at-present.why", pool=after.pool, hold=str(after.hold), before=str(before.hold))
+    return entry(after, "priced", "leases", what, why, now)
 
 
 def _opens(lease: Lease) -> list[Entry]:

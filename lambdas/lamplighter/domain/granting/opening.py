@@ -5,6 +5,7 @@ have cost more than their holds. A lease that has nodes is not looked at: the gu
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from lamplighter.domain.capacity.evidence import Seen
@@ -12,6 +13,7 @@ from lamplighter.domain.granting import admission, spending
 from lamplighter.domain.leases.lease import AT_ONCE, Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
+from lamplighter.domain.money.money import Money
 from lamplighter.domain.schedules.of_leases import unopened
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.reasons.reason import Reason, reason
@@ -36,16 +38,31 @@ def is_unopened(lease: Lease, leases: Sequence[Lease], now: datetime) -> bool:
     )
 
 
+def at_present(lease: Lease, terms: Terms) -> Lease:
+    """The lease at the present types and price of its pool: a deploy may have changed them since its grant."""
+    same_price = lease.price_per_hour in {None, terms.price_per_hour}
+    if same_price and lease.instance_types in {(), terms.instance_types}:
+        return lease
+    return replace(
+        lease,
+        price_per_hour=terms.price_per_hour,
+        instance_types=terms.instance_types,
+        hold=terms.hold(lease.wanted, lease.opens, lease.closes),
+    )
+
+
 def refusal(
-    lease: Lease, leases: Collection[Lease], terms: Terms, budget: BudgetPeriod
+    lease: Lease, leases: Collection[Lease], terms: Terms, budget: BudgetPeriod, held: Money | None = None
 ) -> admission.Refusal | None:
     """Why a lease that was granted ahead does not open; None: it opens. `leases` are those of all pools.
+
+    `held` is what is held for it, where that is not what it needs now.
 
     What is spent counts, and what is held for leases that opened or should have opened before. What is held for later
     leases does not count, else a later lease would take the money of an earlier one.
     """
     later = [other for other in leases if unopened(other) and other.granted and _order(other) > _order(lease)]
-    for other in (lease, *later):
+    for other in (lease if held is None else replace(lease, hold=held), *later):
         if other.period == budget.period:
             budget = budget.freeing(other.hold, other.owner)
     purses = spending.purses(lease.owner, terms, budget)

@@ -64,25 +64,41 @@ class LedgerChanges(LedgerReads):
         )
         return granted
 
-    def open_granted(self, lease: Lease, decision: Decision, budget: BudgetPeriod) -> None:
+    def open_granted(
+        self, before: Lease, after: Lease, decision: Decision, budget: BudgetPeriod, why: Entry | None
+    ) -> None:
         """A run opens a lease that was granted ahead, as decided on `budget` as it was read; Conflict when it moved.
 
-        Conflict also where nodes are ordered for the lease by now, or it is being closed.
+        `after` has the present types and price of its pool, and `why` if they changed. Conflict also where nodes are
+        ordered for the lease by now, it was extended, or it is being closed.
         """
+        agreed = after.to_json()
+        money = (
+            self._budget(budget.freeing(before.hold, before.owner).holding(after.hold, after.owner))
+            if why
+            else [
+                self._table.check_in_transaction(
+                    items.LAB, items.BUDGET + budget.period, _SAME_VERSION, version=budget.version, zero=0
+                )
+            ]
+        )
         self._table.transact(
             [
                 self._table.update_in_transaction(
-                    items.pool_key(lease.pool),
-                    items.LEASE + lease.id,
-                    "SET #run = :run",
-                    _UNOPENED,
+                    items.pool_key(before.pool),
+                    items.LEASE + before.id,
+                    "SET #run = :run, #hold = :hold, #price_per_hour = :price, #instance_types = :types",
+                    f"{_UNOPENED} AND #generation = :generation",
                     run=decision.command,
+                    hold=agreed["hold"],
+                    price=agreed["price_per_hour"],
+                    types=agreed["instance_types"],
+                    generation=before.generation,
                     admitted=LeaseState.ADMITTED.value,
                 ),
-                self._table.check_in_transaction(
-                    items.LAB, items.BUDGET + budget.period, _SAME_VERSION, version=budget.version, zero=0
-                ),
-                self._decided(lease.pool, decision),
+                *money,
+                self._decided(before.pool, decision),
+                *([self._entry(why)] if why else []),
             ]
         )
 
