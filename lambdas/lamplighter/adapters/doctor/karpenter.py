@@ -85,7 +85,7 @@ class KarpenterReading:
         if node_pool is None:
             return BarState.NOTHING_TO_BAR
         ours = self._lab.pools[pool].existing is None
-        claim = dict(probe.claim(node_pool, ends=not ours))
+        claim = dict(probe.claim(node_pool, self._lab.pools[pool].types, ends=not ours))
         if not Claims(connection).admitted(claim, policy_name(self._lab)):
             return BarState.REFUSES
         until = None if ours else LaunchBar(connection, parameter_name(self._lab, pool)).read().until

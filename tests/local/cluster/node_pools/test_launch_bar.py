@@ -2,10 +2,12 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from lamplighter.domain.capacity.node_pool import launch_bar
+from lamplighter.domain.capacity.node_pool.probe import TYPE
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import PATHS
 from tests.local.cluster.node_pools.conftest import CLAIMS, LAB, LATE, WATCHED, Cluster, claim, refusal_of
@@ -144,6 +146,32 @@ def test_another_deploy_leaves_the_bar_of_a_lease_where_it_is(barred: Cluster) -
 
     assert done.returncode == 0, done.stderr
     assert barred.kubernetes.get(BAR)["data"] == {"notAfter": until}
+
+
+def of_types(*types: str, operator: str = "In") -> dict[str, Any]:
+    """A claim of pool big, for a node of these types."""
+    wanted = [{"key": TYPE, "operator": operator, "values": list(types)}] if types else []
+    zone = {"key": "topology.kubernetes.io/zone", "operator": "In", "values": ["ap-northeast-2a"]}
+    return claim("their-big", requirements=[zone, *wanted])
+
+
+def test_a_claim_may_become_a_node_of_the_types_alone_that_the_lab_names(barred: Cluster) -> None:
+    big = LAB.pools["big"].model_copy(update={"instance_types": ["g5.xlarge", "g6.xlarge"]})
+    assert barred.apply(launch_bar.documents(LAB.model_copy(update={"pools": {**LAB.pools, "big": big}})))
+    refusal = "lamplighter: the lab allows NodePool their-big only nodes of type g5.xlarge or g6.xlarge"
+    for pool in ("demo-big", "demo-gpu"):
+        barred.until(pool, later(barred, HOUR))
+
+    barred.await_refused(of_types("p5.48xlarge"), refusal)
+    barred.await_admitted(of_types("g6.xlarge"))
+    assert not barred.refusal(of_types("g6.xlarge", "g5.xlarge"))
+    for more in (of_types("g5.xlarge", "p5.48xlarge"), of_types("g5.xlarge", operator="NotIn"), of_types()):
+        assert refusal in barred.refusal(more)
+    # Of the other pool the lab names no type.
+    barred.await_admitted(claim(requirements=of_types("p5.48xlarge")["spec"]["requirements"]))
+
+    assert barred.apply(launch_bar.documents(LAB)).returncode == 0
+    barred.await_admitted(of_types("p5.48xlarge"))
 
 
 def test_a_pool_that_is_only_watched_is_not_shut(barred: Cluster) -> None:

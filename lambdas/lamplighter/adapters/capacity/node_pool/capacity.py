@@ -205,7 +205,8 @@ class NodePoolCapacity:
         node_pool = self.node_pools.read(self._name(pool))
         if node_pool is None or (until is not None and until > clock.now()):
             return None
-        takes = self.claims.admitted(dict(probe.claim(node_pool)), launch_bar.policy_name(self._lab))
+        named = self._lab.pools[pool].types
+        takes = self.claims.admitted(dict(probe.claim(node_pool, named)), launch_bar.policy_name(self._lab))
         return reason("guard.bar.only-notes", pool=pool) if takes else None
 
     def _wrong_bar(self, pool: str, until: datetime | None) -> Reason | None:
@@ -214,16 +215,16 @@ class NodePoolCapacity:
         # The API server only notes what the bar of a watched pool would refuse.
         if node_pool is None or self._lab.mode(pool) != "enforce":
             return None
-        policy, claims = launch_bar.policy_name(self._lab), self.claims
+        policy, claims, named = launch_bar.policy_name(self._lab), self.claims, self._lab.pools[pool].types
         opens = until is not None and until > clock.now()
-        takes = claims.admitted(dict(probe.claim(node_pool)), policy)
+        takes = claims.admitted(dict(probe.claim(node_pool, named)), policy)
         if takes and not opens:
             return reason("guard.bar.missing", pool=pool, policy=policy)
         if opens and not takes:
             return reason("guard.bar.does-not-open", pool=pool, policy=policy, until=until or "")
         # Where it is open, a pass alone proves nothing: there may be no bar.
         ours = self._lab.pools[pool].existing is None
-        if opens and ours and claims.admitted(dict(probe.claim(node_pool, ends=False)), policy):
+        if opens and ours and claims.admitted(dict(probe.claim(node_pool, named, ends=False)), policy):
             return reason("guard.bar.missing", pool=pool, policy=policy)
         return None
 

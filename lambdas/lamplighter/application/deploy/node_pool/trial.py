@@ -30,7 +30,7 @@ def refuses_claims(cluster: str, pool: str) -> None:
         return
     node_pool = NodePools(connection).read(name) or NodePool(name, ANY_CLASS)
     # Without a grace it is refused even while a lease runs.
-    claim = dict(probe.claim(node_pool, ends=not ours))
+    claim = dict(probe.claim(node_pool, lab().pools[pool].types, ends=not ours))
     give_up = clock.monotonic() + ACTS_WITHIN_SECONDS
     while Claims(connection).admitted(claim, policy):
         if clock.monotonic() >= give_up:

@@ -5,11 +5,12 @@ it asks a policy, and overwrites one that the request has. Whoever installs the 
 functions of the lab only change `notAfter`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.kind import LABEL
+from lamplighter.domain.capacity.node_pool.probe import TYPE
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -111,6 +112,7 @@ def _launch_bar(lab: "Lab") -> Document:
             "message": "lamplighter: a node of this pool needs a terminationGracePeriod, or its end may never come",
         }
     )
+    validations += [_of_types(lab, pool) for pool in lab.node_pools if lab.pools[pool].types]
     return _policy(
         policy_name(lab),
         operation="CREATE",
@@ -119,6 +121,24 @@ def _launch_bar(lab: "Lab") -> Document:
         parameter={"apiVersion": "v1", "kind": "ConfigMap"},
         validations=validations,
     )
+
+
+def _of_types(lab: "Lab", pool: str) -> Document:
+    """A claim of the pool may become a node of the types that the lab names alone.
+
+    Karpenter writes into the claims of a dynamic NodePool all types that fit, and into those of a static one the
+    NodePool's own requirements
+    (https://github.com/kubernetes-sigs/karpenter/blob/main/pkg/controllers/provisioning/scheduling/nodeclaimtemplate.go).
+    """
+    types, name = lab.pools[pool].types, lab.node_pool_name(pool)
+    only = (
+        f"object.spec.requirements.exists(each, each.key == '{TYPE}' && each.operator == 'In'"
+        f" && each.values.all(value, value in {_list(types)}))"
+    )
+    return {
+        "expression": f"object.metadata.labels['{LABEL}'] != '{name}' || {only}",
+        "message": f"lamplighter: the lab allows NodePool {name} only nodes of type {' or '.join(types)}",
+    }
 
 
 def _claims_stay(lab: "Lab") -> Document:
@@ -222,6 +242,6 @@ def _of_any(lab: "Lab") -> Document:
     return {"matchExpressions": [{"key": LABEL, "operator": "In", "values": names}]}
 
 
-def _list(names: list[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     """Names as a list in CEL; none of them has a quote."""
     return "[" + ", ".join(f"'{name}'" for name in names) + "]"

@@ -5,7 +5,7 @@ stands.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from lamplighter.domain.capacity.node_pool.evidence import NodePool
 from lamplighter.domain.capacity.node_pool.kind import LABEL
@@ -16,9 +16,12 @@ GRACE = "10m"
 _REFUSING = re.compile(r"ValidatingAdmissionPolicy '([^']+)'|admission webhook \"([^\"]+)\"")
 
 
-def claim(node_pool: NodePool, *, ends: bool = True) -> Mapping[str, object]:
-    """A claim as the NodePool's controller would make it; without `ends`, one that may never end."""
-    types = node_pool.requirements.get(TYPE) or ("g5.xlarge",)
+def claim(node_pool: NodePool, named: Sequence[str] = (), *, ends: bool = True) -> Mapping[str, object]:
+    """A claim as the NodePool's controller would make it; without `ends`, one that may never end.
+
+    `named` are the types that the lab names: the bar refuses others at any time, and the question is about the time.
+    """
+    types = named or node_pool.requirements.get(TYPE) or ("g5.xlarge",)
     return {
         "apiVersion": "karpenter.sh/v1",
         "kind": "NodeClaim",
