@@ -60,7 +60,7 @@ OF_THE_SYSTEM: dict[str, object] = {
     "update_packages": False,
 }
 #: Only for a group that the lab does not create.
-OF_ADOPTED = {"auto_scaling_group", "existing"}
+OF_ADOPTED = {"instance_types", "auto_scaling_group", "existing"}
 #: Only for a pool that is no node group.
 OF_A_NODE_POOL = {"kind", "drain", "efa"}
 

@@ -72,7 +72,7 @@ class LedgerSlack(LedgerReads):
     def all_owed(self) -> list[str]:
         """The commands on which an answer is owed."""
         found = self._table.query(SLACK, REPLY, REPLY + _AFTER_ALL)
-        return [str(item["sk"]["S"]).removeprefix(REPLY) for item in found]
+        return [item["sk"]["S"].removeprefix(REPLY) for item in found]
 
     def begin_answer(self, command: str, at: datetime) -> bool:
         """True for the one who may give the answer on a command now. Who dies with it leaves it to another later."""
