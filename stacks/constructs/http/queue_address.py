@@ -63,7 +63,8 @@ class QueueAddress(Construct):
             cloud_watch_role=False,
             deploy_options=apigateway.StageOptions(
                 stage_name=STAGE,
-                metrics_enabled=True,
+                # The API's own metrics are free; those of its methods are not.
+                metrics_enabled=False,
                 throttling_rate_limit=REQUESTS_A_SECOND,
                 throttling_burst_limit=REQUESTS_A_SECOND,
             ),
