@@ -139,7 +139,7 @@ class LabFunctions(Construct):
                 *p.capacity.seeing(),
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),
-                *p.keeping_lives(),
+                p.keeping_lives(),
                 *p.seeing_the_queue(),
                 *p.ending_outside(),
                 p.reaching_the_cluster(),

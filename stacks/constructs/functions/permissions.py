@@ -89,17 +89,13 @@ class Permissions:
             {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["DEPLOY#*"]}},
         )
 
-    def keeping_lives(self) -> list[Grants]:
-        """Batch writes of when a pool's nodes ran; only of NodePools, since EC2 forgets their instances."""
-        if not self._lab.node_pools:
-            return []
-        return [
-            Grants(
-                ["dynamodb:BatchWriteItem"],
-                [self._names.ledger_arn],
-                {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["POOL#*"]}},
-            )
-        ]
+    def keeping_lives(self) -> Grants:
+        """Batch writes of when nodes ran: of NodePools, and of any pool where a node has another type than the pool."""
+        return Grants(
+            ["dynamodb:BatchWriteItem"],
+            [self._names.ledger_arn],
+            {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["POOL#*"]}},
+        )
 
     def keeping_loans(self) -> Grants:
         """Writing what leases changed in the cluster's settings and their earlier values; no other items."""
