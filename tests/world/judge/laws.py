@@ -103,12 +103,20 @@ class Laws(LawsAtOnce):
                     5, f"{name} was to begin at {last.opens:%d %H:%M:%S}, and began at {first:%d %H:%M:%S}"
                 )
 
+    def _dear_stays(self, pool: str, since: datetime, until: datetime) -> bool:
+        """Whether a node that no lease was granted for takes a usual one's place: nobody removes it in watch mode."""
+        return self.world.lab.mode(pool) == "watch" and any(
+            machine.dear and machine.launched <= until and (machine.ended is None or since <= machine.ended)
+            for machine in self.dear_machines.values()
+            if machine.pool == pool
+        )
+
     def _leases_have_their_nodes(self, pool: str) -> None:
         """A lease gets its nodes, and keeps them."""
         for since, until in self.truth.lacking(pool, self.world.now):
             if any(
                 at <= until and self.late(pool, at, since) <= TAKEN_AWAY for at in self.meddled.get(pool, [])
-            ):
+            ) or self._dear_stays(pool, since, until):
                 continue
             # While the lab is paused, a lease that was granted ahead and has not opened stays closed.
             took = self.late(pool, since, until, paused=True)

@@ -68,6 +68,8 @@ class LawsAtOnce(LawsOfMoney):
         """When somebody set the size of a pool."""
         self.meddled: dict[str, list[datetime]] = {}
         """By pool: when somebody removed its nodes or its schedules by hand."""
+        self.dear_machines: dict[str, Machine] = {}
+        """Machines of a type that no lease was granted for, also those that are gone."""
         self.taken_by_hand: set[str] = set()
         """Machines whose NodeClaim somebody deleted: whoever ends one then takes it from no lease."""
         self._surplus: set[str] = set()
@@ -180,6 +182,7 @@ class LawsAtOnce(LawsOfMoney):
         """While a machine of a type that nobody was granted stands in a pool, and when it goes, leases lack nodes."""
         if machine.dear:
             self.meddled.setdefault(machine.pool, []).append(self.world.now)
+            self.dear_machines[machine.id] = machine
 
     def _usual(self, pool: str) -> int:
         return sum(1 for machine in self.world.supply.staying(pool) if not machine.dear)
