@@ -8,7 +8,6 @@ from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_sns as sns
 from constructs import Construct
 
@@ -17,6 +16,7 @@ from stacks.constructs.event_bus import EventBus
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LedgerListener
 from stacks.constructs.functions.permissions import Permissions
+from stacks.constructs.functions.queue_listener import listen
 from stacks.constructs.http.throttle import EVENTS_AT_ONCE
 from stacks.names import Names
 
@@ -82,18 +82,14 @@ class EventsStack(Stack):
             memory_mib=MIB,
             timeout=REQUESTS_TIMEOUT,
         )
-        mapping = lambda_.CfnEventSourceMapping(
+        listen(
             self,
             "RequestsMapping",
-            event_source_arn=queue.queue_arn,
-            function_name=function.function.function_name,
-            batch_size=BATCH,
-            function_response_types=["ReportBatchItemFailures"],
-            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(
-                maximum_concurrency=EVENTS_AT_ONCE
-            ),
+            queue=queue,
+            function=function,
+            batch=BATCH,
+            at_once=EVENTS_AT_ONCE,
         )
-        mapping.node.add_dependency(function)
 
     def _tell(self, lab: Lab, controller: str) -> None:
         """The function that tells events, woken by the ledger's stream and every five minutes."""

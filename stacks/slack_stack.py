@@ -5,18 +5,18 @@ It is deployed after the controller, and only if the lab has a `slack` key.
 """
 
 from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
-from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from lamplighter.application.slack.receiving import SIGNATURE, STAMP, TRIES
+from lamplighter.application.slack.receiving import AT_ONCE, SIGNATURE, STAMP, TRIES
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, NEW, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.functions.permissions import Permissions, on_pages
+from stacks.constructs.functions.queue_listener import listen
 from stacks.constructs.http.queue_address import QueueAddress
 from stacks.constructs.http.throttle import SLACK_AT_ONCE
 from stacks.names import Names
@@ -31,7 +31,6 @@ DOOR_TIMEOUT = Duration.seconds(30)
 VISIBLE_AFTER = Duration.minutes(3)
 # An answer that comes later than this surprises more than it helps.
 KEPT = Duration.minutes(15)
-BATCH = 10
 SIGNED = "Slack signs what it posts; the function checks that before anything else."
 BOARD_MIB = 512
 BOARD_TIMEOUT = Duration.minutes(1)
@@ -128,7 +127,7 @@ class SlackStack(Stack):
             window=WINDOW,
             partial_failures=True,
         )
-        self._take(queue, door)
+        listen(self, "RequestsMapping", queue=queue, function=door, batch=AT_ONCE, at_once=SLACK_AT_ONCE)
         address = QueueAddress(
             self,
             "Address",
@@ -177,17 +176,3 @@ class SlackStack(Stack):
             visibility_timeout=VISIBLE_AFTER,
             dead_letter_queue=sqs.DeadLetterQueue(queue=dead_letters, max_receive_count=TRIES),
         )
-
-    def _take(self, queue: sqs.Queue, door: Function) -> None:
-        mapping = lambda_.CfnEventSourceMapping(
-            self,
-            "RequestsMapping",
-            event_source_arn=queue.queue_arn,
-            function_name=door.function.function_name,
-            batch_size=BATCH,
-            function_response_types=["ReportBatchItemFailures"],
-            scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(
-                maximum_concurrency=SLACK_AT_ONCE
-            ),
-        )
-        mapping.node.add_dependency(door)
