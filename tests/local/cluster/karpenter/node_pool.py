@@ -22,12 +22,17 @@ def pool(karpenter: Karpenter):
     network = aws.call("eks", "describe_cluster", name=CLUSTER)["cluster"]["resourcesVpcConfig"]
     kubernetes.create(CLASSES, _node_class(network))
     kubernetes.create(POOLS, _node_pool())
-    await_true(lambda: condition(kubernetes.get(f"{CLASSES}/{NAME}")) == "True", "the NodeClass is ready")
-    await_true(lambda: condition(kubernetes.get(f"{POOLS}/{NAME}")) == "True", "the NodePool is ready")
+    await_pool_ready(karpenter)
     yield karpenter
     kubernetes.delete(f"{POOLS}/{NAME}")
     kubernetes.delete(f"{CLASSES}/{NAME}")
     await_true(lambda: not kubernetes.find(f"{CLASSES}/{NAME}"), "Karpenter has let the NodeClass go")
+
+
+def await_pool_ready(karpenter: Karpenter) -> None:
+    kubernetes = karpenter.lab.kubernetes
+    await_true(lambda: condition(kubernetes.get(f"{CLASSES}/{NAME}")) == "True", "the NodeClass is ready")
+    await_true(lambda: condition(kubernetes.get(f"{POOLS}/{NAME}")) == "True", "the NodePool is ready")
 
 
 def scale(pool: Karpenter, replicas: int) -> None:

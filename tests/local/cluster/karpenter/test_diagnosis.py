@@ -23,7 +23,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.values import instant
 from tests.local.cluster.functions import Functions, Token
 from tests.local.cluster.karpenter.conftest import ROLE, Karpenter
-from tests.local.cluster.karpenter.node_pool import CLAIMS, CLASSES, NAME, pool
+from tests.local.cluster.karpenter.node_pool import CLAIMS, CLASSES, NAME, await_pool_ready, pool
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import Everybody
 
@@ -114,6 +114,7 @@ def test_a_class_whose_image_does_not_exist_is_told(pool: Karpenter, asked: Ask)
     assert "AMINotFound" in found["node-class-not-ready"][0]
     right = {"spec": {"amiFamily": None, "amiSelectorTerms": [{"alias": "al2023@v20260724"}]}}
     pool.lab.kubernetes.merge(f"{CLASSES}/{NAME}", right)
+    await_pool_ready(pool)
 
 
 def test_a_shortage_is_told_by_the_code_of_ec2(pool: Karpenter, asked: Ask) -> None:
