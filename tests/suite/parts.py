@@ -19,8 +19,8 @@ TYPED = ("app.py", "cli", "docs", "lambdas/lamplighter", "lambdas/handlers", "lo
 NO_TESTS = 5
 #: One more than the cores of the smallest machine: while a test waits, another one uses its core.
 WORKERS = 3
-#: Sessions that run at the same time.
-AT_ONCE = 2
+#: Sessions that run at the same time. In the long run the real Karpenter's wait most of the time.
+AT_ONCE = 3 if LONG else 2
 
 Command = tuple[str, ...]
 
@@ -191,14 +191,13 @@ SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.suite.policies"),), shown=True)
 
 _SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
-#: The sessions in the order in which they begin: the longest first. The parts of a session share a process. Karpenter
-#: waits most of its time, while others work.
+#: The sessions in the order in which they begin: the longest first. The parts of a session share a process.
 SESSIONS: tuple[tuple[Part, ...], ...] = (
     (
         (KARPENTER,),
         (SCENARIOS,),
         (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
-        *((part,) for part in (DEPLOYS, EXAMPLES, *_APART, GUIDES)),
+        *((part,) for part in (CONTROLLER, DEPLOYS, EXAMPLES, NODE_POOLS, NODES, GUIDES)),
         *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
     )
     if LONG
