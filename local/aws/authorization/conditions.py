@@ -119,8 +119,9 @@ def _holds(written: str, key: str, wanted: Sequence[str], request: Values) -> bo
         return found[0] if found is not None and len(found) == 1 else None
 
     fits = [any(test(each, value, variables) for each in wanted) != negated for value in values]
-    # Without a quantity: right for a key with one value; a key with several values counts as ForAnyValue.
-    return any(fits) if quantity == "ForAnyValue" or (quantity == "" and not negated) else all(fits)
+    # AWS promises nothing for several values without a quantity, so no statement applies by them: reference_policies_
+    # condition-single-vs-multi-valued-context-keys.html.
+    return any(fits) if quantity == "ForAnyValue" else all(fits) and (quantity != "" or len(fits) == 1)
 
 
 def _texts(wanted: Any) -> list[str]:

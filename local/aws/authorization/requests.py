@@ -197,20 +197,23 @@ def _tags_asked_for(members: Members) -> Iterator[tuple[str, Values]]:
 
 
 def _entries(call: Call, state: State) -> Iterator[Ask]:
-    """One ask for each entry of PutEvents, with the entry's bus, source and type.
+    """An ask for each entry of PutEvents, with its bus, source and type; then one for each bus with all its entries.
 
-    Source: EventBridge user guide, "Using IAM policy conditions in Amazon EventBridge". One denied entry denies the
-    whole request [est]: AWS documents no answer for several entries.
+    Both keys have several values (Service Authorization Reference, "Amazon EventBridge"; EventBridge user guide,
+    "Using IAM policy conditions in Amazon EventBridge"). AWS documents no answer for several entries, so a policy must
+    be right whether AWS judges them one by one or as one request.
     """
-    for entry in call.members.get("Entries") or []:
-        found = ask(call.action, {"Entries": [entry]}, state)
-        source, kind = entry.get("Source"), entry.get("DetailType")
+    entries = call.members.get("Entries") or []
+    buses = {str(entry.get("EventBusName") or ""): None for entry in entries}
+    groups = [[entry] for entry in entries]
+    groups += [[each for each in entries if str(each.get("EventBusName") or "") == bus] for bus in buses]
+    for group in groups:
+        found = ask(call.action, {"Entries": group[:1]}, state)
         said: dict[str, Values] = {
-            "events:source": (str(source),) if source else (),
-            "events:detail-type": (str(kind),) if kind else (),
-            "events:eventbusinvocation": ("false",),
+            f"events:{key}": tuple(dict.fromkeys(str(each[name]) for each in group if each.get(name)))
+            for key, name in (("source", "Source"), ("detail-type", "DetailType"))
         }
-        yield replace(found, said={**found.said, **said})
+        yield replace(found, said={**found.said, **said, "events:eventbusinvocation": ("false",)})
 
 
 _EQUAL = re.compile(r"([#\w.-]+)\s*=\s*(:\w+)")

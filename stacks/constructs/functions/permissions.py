@@ -139,7 +139,10 @@ class Permissions:
         return Grants(
             ["events:PutEvents"],
             [self._names.event_bus_arn],
-            {"StringEquals": {"events:source": source(self._names.lab)}},
+            {
+                "ForAllValues:StringEquals": {"events:source": source(self._names.lab)},
+                "Null": {"events:source": "false"},
+            },
         )
 
     def listening(self, stream_arn: str, dead_letters_arn: str | None = None) -> list[Grants]:

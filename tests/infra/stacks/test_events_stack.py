@@ -252,7 +252,10 @@ def _writes(action: str) -> bool:
 def test_the_functions_put_the_labs_own_events_only(stack: Template) -> None:
     for function in FUNCTIONS:
         [statement] = may(stack, function)["events:PutEvents"]
-        assert statement["Condition"] == {"StringEquals": {"events:source": "lamplighter.gpu-lab"}}
+        assert statement["Condition"] == {
+            "ForAllValues:StringEquals": {"events:source": "lamplighter.gpu-lab"},
+            "Null": {"events:source": "false"},
+        }
         assert named(statement["Resource"], "event-bus/gpu-lab")
 
 

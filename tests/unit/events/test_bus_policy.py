@@ -45,12 +45,19 @@ ROOT = Caller(f"arn:aws:iam::{ACCOUNT}:root", policies=(EVERYTHING,))
 
 
 def may(caller: Caller, source: str, detail_type: str, lab: Lab = LAB) -> bool:
-    """Whether the caller may put one event on the bus; PutEvents is judged entry by entry."""
+    """Whether the caller may put one event on the bus."""
+    return may_at_once(caller, (source,), (detail_type,), lab)
+
+
+def may_at_once(
+    caller: Caller, sources: tuple[str, ...], detail_types: tuple[str, ...], lab: Lab = LAB
+) -> bool:
+    """Whether the caller may put events of these sources and types in one call, if AWS judges it as one request."""
     policy = {"Version": "2012-10-17", "Statement": bus_policy.statements(lab, BUS, TELLERS)}
     state: Any = SimpleNamespace(
         account=ACCOUNT, region="ap-northeast-2", now=lambda: 0.0, policy=lambda _: policy
     )
-    said = {"events:source": (source,), "events:detail-type": (detail_type,)}
+    said = {"events:source": sources, "events:detail-type": detail_types}
     return denial(caller, Ask("events:PutEvents", (BUS,), said), state) is None
 
 
@@ -121,6 +128,29 @@ def test_an_entry_puts_no_detail_type_but_its_own(detail_type: str) -> None:
 
 def test_an_entry_that_may_not_extend_puts_no_extend() -> None:
     assert not may(JOBS, OTHER, "extend")
+
+
+@pytest.mark.parametrize(
+    ("sources", "detail_types"),
+    [
+        ((OTHER, OWN), ("open",)),
+        ((OTHER, TRAINING), ("open",)),
+        ((OTHER, "ci.unknown"), ("open",)),
+        ((OTHER,), ("open", "extend")),
+        ((OTHER,), ("close", "lease-granted")),
+    ],
+)
+def test_a_call_with_a_denied_event_is_denied_whole(
+    sources: tuple[str, ...], detail_types: tuple[str, ...]
+) -> None:
+    assert not may_at_once(JOBS, sources, detail_types)
+    assert not may_at_once(CI_ROLE, (TRAINING, *sources), detail_types)
+
+
+def test_a_call_may_have_several_events_of_its_sender() -> None:
+    assert may_at_once(JOBS, (OTHER,), ("open", "close"))
+    assert may_at_once(CI_ROLE, (TRAINING,), ("open", "extend", "close"))
+    assert may_at_once(role(TELLERS[0]), (OWN,), ("pool-open", "verdict"))
 
 
 def test_the_labs_two_functions_tell_and_ask_for_nothing() -> None:

@@ -4,6 +4,10 @@ In its own account a principal needs no word of the bus: its own policy may allo
 allows to its principals is denied to everybody else, and nobody but the lab's functions tells events of the lab.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html
 
+A call may have events of several sources and types, and AWS documents no answer for them. So a denial holds if any of
+the call's events is denied, and an allowance only if all are allowed, whether AWS judges them one by one or together.
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html
+
 An entry's principals are named by a condition. As principals of the statement AWS would keep the ids of the roles: a
 role that is made again would lose its permission. So they need a permission of their own account as well.
 """
@@ -18,6 +22,7 @@ from lamplighter.lab.model import Lab
 
 PUT = "events:PutEvents"
 SOURCE, DETAIL_TYPE, PRINCIPAL = "events:source", "events:detail-type", "aws:PrincipalArn"
+ANY, ANY_OTHER, ALL = "ForAnyValue:StringEquals", "ForAnyValue:StringNotEquals", "ForAllValues:StringEquals"
 MOST_CHARACTERS = 10_240
 """Of a bus's policy (https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_PutPermission.html, 2026-11)."""
 _BUS = "arn:aws:events:ap-northeast-2:123456789012:event-bus/"
@@ -34,7 +39,7 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
     """
     own, entries = source(lab.name), lab.events.allow if lab.events else {}
 
-    def deny(sid: str, **conditions: Mapping[str, object]) -> Statement:
+    def deny(sid: str, conditions: Mapping[str, Mapping[str, object]]) -> Statement:
         # A denial for everybody grants nothing.
         return {
             "Sid": sid,
@@ -45,13 +50,13 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
             "Condition": conditions,
         }
 
-    denied = [deny("LabItself", StringEquals={SOURCE: own}, ArnNotEquals={PRINCIPAL: list(tellers)})]
+    denied = [deny("LabItself", {ANY: {SOURCE: own}, "ArnNotEquals": {PRINCIPAL: list(tellers)}})]
     allowed: list[Statement] = []
     for entry in entries.values():
         name, mine = _name(entry.source), {SOURCE: entry.source}
         denied += [
-            deny(f"Others{name}", StringEquals=mine, ArnNotEquals={PRINCIPAL: list(entry.principals)}),
-            deny(f"Types{name}", StringEquals=mine, StringNotEquals={DETAIL_TYPE: list(entry.may)}),
+            deny(f"Others{name}", {ANY: mine, "ArnNotEquals": {PRINCIPAL: list(entry.principals)}}),
+            deny(f"Types{name}", {ANY: mine, ANY_OTHER: {DETAIL_TYPE: list(entry.may)}}),
         ]
         accounts = dict.fromkeys(principal.split(":")[4] for principal in entry.principals)
         partition = entry.principals[0].split(":")[1]
@@ -62,14 +67,12 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
                 "Principal": {"AWS": [f"arn:{partition}:iam::{account}:root" for account in accounts]},
                 "Action": PUT,
                 "Resource": bus,
-                "Condition": {
-                    "StringEquals": {SOURCE: entry.source, DETAIL_TYPE: list(entry.may)},
-                    "ArnEquals": {PRINCIPAL: list(entry.principals)},
-                },
+                # Who of them, and which types, the two denials say.
+                "Condition": {ALL: {SOURCE: entry.source}, "Null": {SOURCE: "false"}},
             }
         )
     known = [own, *(entry.source for entry in entries.values())]
-    return [*denied, deny("KnownSources", StringNotEquals={SOURCE: known}), *allowed]
+    return [*denied, deny("KnownSources", {ANY_OTHER: {SOURCE: known}}), *allowed]
 
 
 def _name(of_source: str) -> str:
