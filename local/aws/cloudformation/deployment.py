@@ -248,7 +248,7 @@ class Deployment:
             for name, output in template.outputs.items()
             if "Condition" not in output or scope.holds(output["Condition"])
         }
-        outputs = {name: _printed(scope.value(output["Value"])) for name, output in wanted.items()}
+        outputs = {name: scope.output(output["Value"]) for name, output in wanted.items()}
         exports = {
             str(scope.value(output["Export"]["Name"])): outputs[name]
             for name, output in wanted.items()
@@ -291,9 +291,3 @@ def _summary(failures: Mapping[str, Exception]) -> str:
         return ""
     first = next(iter(failures))
     return f"The following resource(s) failed: [{', '.join(failures)}]. {first}: {_reason(failures[first])}"
-
-
-def _printed(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(map(str, value)) if isinstance(value, list) else str(value)

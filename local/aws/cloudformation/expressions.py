@@ -13,6 +13,13 @@ from typing import Any
 
 from local.aws.cloudformation.template import PLACEHOLDER, InvalidTemplate, Template
 
+# CloudFormation's words for an attribute that is no text: aws/aws-cdk#4808, aws-cloudformation/cfn-lint#390 and #3013.
+NO_JOIN = (
+    "Template error: every Fn::Join object requires two parameters, (1) a string delimiter and (2) a list of strings to"
+    " be joined or a function that returns a list of strings (such as Fn::GetAZs) to be joined."
+)
+NO_SUB = "Template error: variable {name} in Fn::Sub expression does not resolve to a string"
+NO_OUTPUT = "Template format error: Every Value member must be a string."
 _DYNAMIC = re.compile(r"\{\{resolve:([a-z-]+):([^}]+)\}\}")
 
 
@@ -61,6 +68,13 @@ class Scope:
         members = {key: self.value(inner) for key, inner in expression.items()}
         return {key: value for key, value in members.items() if value is not NO_VALUE}
 
+    def output(self, expression: Any) -> str:
+        """The value of an output."""
+        value = self.value(_stated(expression))
+        if not isinstance(value, str):
+            raise InvalidTemplate(NO_OUTPUT)
+        return value
+
     def holds(self, condition: str) -> bool:
         """Whether a named condition holds."""
         if condition not in self._conditions:
@@ -79,8 +93,8 @@ class Scope:
             case "Fn::GetAtt":
                 owner, attribute = argument if isinstance(argument, list) else argument.split(".", 1)
                 return self.attribute(owner, self.value(attribute))
-            case "Fn::Sub":
-                return self._substitute(argument)
+            case "Fn::Sub" | "Fn::Join":
+                return self._substitute(argument) if name == "Fn::Sub" else self._joined(*argument)
             case _:
                 plain = _FUNCTIONS.get(name)
                 if plain is None:
@@ -98,22 +112,37 @@ class Scope:
 
     def _substitute(self, argument: Any) -> str:
         text, names = argument if isinstance(argument, list) else (argument, {})
-        given = self.value(names)
+        given = self.value({name: _stated(value) for name, value in names.items()})
 
         def replaced(found: re.Match[str]) -> str:
             name = found[1].strip()
-            if name in given:
-                return str(given[name])
-            owner, dot, attribute = name.partition(".")
-            return str(self.attribute(owner, attribute) if dot else self._reference(name))
+            value = given[name] if name in given else self._named(name)
+            if not isinstance(value, str):
+                raise InvalidTemplate(NO_SUB.format(name=name))
+            return value
 
         return PLACEHOLDER.sub(replaced, text).replace("${!", "${")
+
+    def _named(self, name: str) -> Any:
+        owner, dot, attribute = name.partition(".")
+        return self.attribute(owner, attribute) if dot else self._reference(name)
+
+    def _joined(self, delimiter: str, parts: Any) -> str:
+        texts = self.value([_stated(part) for part in parts] if isinstance(parts, list) else parts)
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            raise InvalidTemplate(NO_JOIN)
+        return delimiter.join(texts)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
+
+
+def _stated(expression: Any) -> Any:
+    """A number or boolean that the template states is a text for CloudFormation; one that an attribute has is none."""
+    return _text(expression) if isinstance(expression, bool | int | float) else expression
 
 
 def _cidr(argument: list[Any]) -> list[str]:
@@ -138,7 +167,6 @@ def _output(scope: Scope, argument: Mapping[str, str]) -> str:
 
 
 _FUNCTIONS: dict[str, Callable[[Scope, Any], Any]] = {
-    "Fn::Join": lambda _, a: _text(a[0]).join(_text(part) for part in a[1]),
     "Fn::Select": lambda _, a: a[1][int(a[0])],
     "Fn::Split": lambda _, a: a[1].split(a[0]),
     "Fn::Base64": lambda _, a: base64.b64encode(a.encode()).decode(),

@@ -106,6 +106,16 @@ def test_conditions_parameters_and_mappings_are_evaluated(stacks):
     assert stacks.physical()["Yes"].endswith("/chosen")
 
 
+def test_a_number_that_the_template_states_may_be_joined(stacks):
+    name = {"Fn::Join": ["-", ["q", 2, {"Fn::Sub": ["${N}", {"N": 3}]}]]}
+    stack = stacks.create(
+        {"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": name}}},
+        Outputs={"Count": {"Value": 1}},
+    )
+    assert stacks.physical()["Queue"].endswith("/q-2-3")
+    assert stack["Outputs"][0]["OutputValue"] == "1"
+
+
 def test_an_unknown_type_fails_by_name_and_takes_away_what_was_made(stacks):
     unknown = {"Type": "AWS::Nowhere::Thing", "DependsOn": "Queue"}
     stack = stacks.create({"Queue": QUEUE, "Thing": unknown})

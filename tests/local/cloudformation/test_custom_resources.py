@@ -14,7 +14,8 @@ ANSWERING = """
         print("ASKED", json.dumps(event))
         answer = {key: event[key] for key in ("StackId", "RequestId", "LogicalResourceId")}
         answer |= {"Status": "SUCCESS", "PhysicalResourceId": properties.get("Id", "thing"),
-                   "Data": {"Size": properties.get("Size", ""), "More": "x" * int(properties.get("More", 0))}}
+                   "Data": {"Size": properties.get("Size", ""), "Count": 2,
+                            "More": "x" * int(properties.get("More", 0))}}
         if properties.get("Fail") == event["RequestType"]:
             answer |= {"Status": "FAILED", "Reason": "the evening lease runs until 23:00"}
         if properties.get("Silent") != event["RequestType"]:
@@ -53,6 +54,35 @@ def test_its_answer_gives_id_and_attributes(aws, stacks, custom):
     assert question["RequestType"] == "Create"
     assert question["ResourceProperties"]["Wait"] == "true"
     assert question["StackId"] == stack["StackId"]
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [
+        ({"Fn::Join": ["-", ["q", {"Fn::GetAtt": ["Thing", "Count"]}]]}, "a list of strings to be joined"),
+        ({"Fn::Sub": "q-${Thing.Count}"}, "Thing.Count in Fn::Sub expression does not resolve to a string"),
+        (
+            {"Fn::Sub": ["q-${N}", {"N": {"Fn::GetAtt": ["Thing", "Count"]}}]},
+            "variable N in Fn::Sub expression does not resolve to a string",
+        ),
+    ],
+)
+def test_a_number_that_it_answers_becomes_no_part_of_a_text(stacks, custom, expression, words):
+    named = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": expression}}
+    assert words in stacks.failed({"Thing": custom(), "Queue": named})
+
+
+def test_a_number_that_it_answers_is_no_output(stacks, custom):
+    count = {"Count": {"Value": {"Fn::GetAtt": ["Thing", "Count"]}}}
+    assert stacks.create({"Thing": custom()}, Outputs=count)["StackStatus"] == "ROLLBACK_COMPLETE"
+    assert "Every Value member must be a string" in stacks.reasons()
+
+
+def test_a_text_that_it_answers_is_a_number_where_a_property_wants_one(aws, stacks, custom):
+    waiting = {"QueueName": "q", "VisibilityTimeout": {"Fn::GetAtt": ["Thing", "Size"]}}
+    stacks.create({"Thing": custom(Size=77), "Queue": {"Type": "AWS::SQS::Queue", "Properties": waiting}})
+    queue = {"QueueUrl": stacks.physical()["Queue"], "AttributeNames": ["VisibilityTimeout"]}
+    assert aws.call("sqs", "get_queue_attributes", **queue)["Attributes"] == {"VisibilityTimeout": "77"}
 
 
 def test_an_update_is_told_what_was_and_a_new_id_deletes_the_old_one(aws, stacks, custom):

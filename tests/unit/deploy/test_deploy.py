@@ -17,6 +17,7 @@ from handlers.leases import STEPS
 from lamplighter.adapters.aws import calls
 from lamplighter.application import environment
 from lamplighter.application.capacity import services
+from lamplighter.application.deploy.response import CloudFormationResponse
 from lamplighter.application.environment import lab as lab_in_code
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.lab.model import Lab
@@ -115,14 +116,14 @@ def test_the_present_size_is_answered(lab: LabOnMoto, cfn: CloudFormation) -> No
     cfn.asks("Update", "DesiredSize", **GROUP)
 
     answer = cfn.answer
-    assert (answer["Status"], answer["Data"]) == ("SUCCESS", {"DesiredSize": 2})
+    assert (answer["Status"], answer["Data"]) == ("SUCCESS", {"DesiredSize": "2"})
     assert answer["type"] == ""
 
 
 @pytest.mark.usefixtures("lab")
 def test_a_group_that_is_not_there_yet_has_size_zero(cfn: CloudFormation) -> None:
     cfn.asks("Create", "DesiredSize", Cluster=LAB, Nodegroup="new")
-    assert cfn.answer["Data"] == {"DesiredSize": 0}
+    assert cfn.answer["Data"] == {"DesiredSize": "0"}
 
 
 @pytest.fixture
@@ -262,7 +263,7 @@ def test_a_deploy_may_go_back_though_somebody_waits_for_it(lab: LabOnMoto, cfn: 
     assert gate(cfn, "old", "gate-gpu-new")["Status"] == "SUCCESS"
 
     # and what waits has no node yet, so that none is started by the way
-    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": 0}
+    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": "0"}
 
 
 def test_what_a_lease_has_under_an_old_mark_is_not_changed(lab: LabOnMoto, cfn: CloudFormation) -> None:
@@ -276,7 +277,7 @@ def test_a_size_that_no_gate_went_before_counts_what_is_about_to_be_ordered(
     lab: LabOnMoto, cfn: CloudFormation
 ) -> None:
     lab.lease(nodes=2)
-    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": 2}
+    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": "2"}
     assert marked(lab)
 
 
@@ -284,7 +285,7 @@ def test_a_first_deploy_has_no_ledger_to_ask(lab: LabOnMoto, cfn: CloudFormation
     boto3.client("dynamodb").delete_table(TableName=LEDGER)
 
     assert gate(cfn, "new")["Status"] == "SUCCESS"
-    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": 0}
+    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": "0"}
     cfn.asks("Delete", "Gate", "gate-gpu-old", Pool="gpu", Digest="old")
     assert cfn.answer["Status"] == "SUCCESS"
     assert lab.sizes["desiredSize"] == 0
@@ -414,6 +415,13 @@ def test_another_image_type_is_refused_before_the_control_plane_changes(
     )
 
 
+@pytest.mark.parametrize("value", [2, True, ["a"], None])
+def test_an_answer_has_text_alone(value: Any) -> None:
+    """CloudFormation keeps the type of an answer, and joins no number into a manifest."""
+    with pytest.raises(TypeError, match="answers text, and Replicas is"):
+        CloudFormationResponse("size", data={"Replicas": value})
+
+
 @pytest.fixture
 def updates(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """How EKS's updates stand, one answer after the other, the last for good: moto has no DescribeUpdate."""
@@ -460,7 +468,7 @@ def sizes(
 def test_sizes_alone_are_left_to_cloudformation(lab: LabOnMoto, cfn: CloudFormation) -> None:
     most = lab.sizes["maxSize"]
     answer = sizes(cfn, "sizes-of-a/b at 0 of 2", most + 1, template="1", was="1")
-    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
+    assert answer["Data"] == {"DesiredSize": "0", "MaxSize": str(most + 1)}
     assert lab.sizes["maxSize"] == most
 
 
@@ -473,12 +481,12 @@ def test_where_nodes_are_replaced_too_bounds_are_written_first_and_cloudformatio
     answer = sizes(cfn, f"sizes-of-a/b at 1 of {most}", most + 1, template="2", was="1")
 
     assert answer["Status"] == "SUCCESS", answer
-    assert answer["Data"] == {"DesiredSize": 1, "MaxSize": most}
+    assert answer["Data"] == {"DesiredSize": "1", "MaxSize": str(most)}
     assert lab.sizes["maxSize"] == most + 1
 
     # and the next deploy that replaces nothing tells CloudFormation what there is
     answer = sizes(cfn, answer["PhysicalResourceId"], most + 1, template="2", was="2")
-    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most + 1}
+    assert answer["Data"] == {"DesiredSize": "0", "MaxSize": str(most + 1)}
 
 
 @pytest.mark.usefixtures("updates")
@@ -491,7 +499,7 @@ def test_bounds_that_cloudformation_does_not_send_are_written_all_the_same(
 
     answer = sizes(cfn, both["PhysicalResourceId"], most, template="2", was="2")
 
-    assert answer["Data"] == {"DesiredSize": 0, "MaxSize": most}
+    assert answer["Data"] == {"DesiredSize": "0", "MaxSize": str(most)}
     assert lab.sizes["maxSize"] == most
 
 
@@ -502,7 +510,7 @@ def test_the_way_back_takes_the_bounds_back(lab: LabOnMoto, cfn: CloudFormation)
 
     back = sizes(cfn, forward["PhysicalResourceId"], most, template="1", was="2")
 
-    assert back["Data"] == {"DesiredSize": 0, "MaxSize": most}
+    assert back["Data"] == {"DesiredSize": "0", "MaxSize": str(most)}
     assert lab.sizes["maxSize"] == most
 
 
@@ -614,7 +622,7 @@ def test_the_present_size_is_the_group_s_own(lab: LabOnMoto, cfn: CloudFormation
         AutoScalingGroupName=lab.group, MinSize=0, DesiredCapacity=0
     )
 
-    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": 0}
+    assert cfn.asks("Update", "DesiredSize", **GROUP)["Data"] == {"DesiredSize": "0"}
 
 
 def told(cfn: CloudFormation, instance_type: str, latest: str) -> str:

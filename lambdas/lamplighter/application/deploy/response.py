@@ -35,7 +35,13 @@ class CloudFormationResponse:
 
     physical_id: str
     reason: Said | None = None
-    data: Mapping[str, object] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Refuses data that is no text: a template could not put it into a text (Fn::Join, Fn::Sub) or an output."""
+        for key, value in self.data.items():
+            if not isinstance(value, str):
+                raise TypeError(f"a custom resource answers text, and {key} is {value!r}")
 
 
 def answer(event: Mapping[str, object], found: CloudFormationResponse) -> None:

@@ -65,11 +65,11 @@ def test_a_deploy_is_told_the_replicas_that_the_node_pool_has(deployed: NodePool
 
     answer = asks("NodePoolSize", Pool="gpu", NodePool=NAME)
 
-    assert (answer.physical_id, answer.data) == (f"size-of-lab/{NAME}", {"Replicas": 2})
+    assert (answer.physical_id, answer.data) == (f"size-of-lab/{NAME}", {"Replicas": "2"})
 
 
 def test_a_node_pool_that_does_not_exist_yet_begins_at_zero(deployed: NodePoolStage) -> None:
-    assert asks("NodePoolSize", "Create", Pool="other", NodePool="lab-other").data == {"Replicas": 0}
+    assert asks("NodePoolSize", "Create", Pool="other", NodePool="lab-other").data == {"Replicas": "0"}
 
 
 @pytest.mark.parametrize("minutes", [-1, 60], ids=["shut", "while a lease runs"])

@@ -60,7 +60,7 @@ def sizes(
 def _answer(now: Properties, told: tuple[int, int]) -> CloudFormationResponse:
     desired, most = told
     name = f"sizes-of-{now['Cluster']}/{now['Nodegroup']} at {desired} of {most}"
-    return CloudFormationResponse(name, data={"DesiredSize": desired, "MaxSize": most})
+    return CloudFormationResponse(name, data={"DesiredSize": str(desired), "MaxSize": str(most)})
 
 
 def _write(nodegroups: NodeGroups, name: str, most: int, *, token: str | None) -> None:

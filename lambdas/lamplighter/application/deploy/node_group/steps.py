@@ -26,7 +26,7 @@ def desired_size(event: Event) -> CloudFormationResponse:
     about_to_come = _justified(pool) if pool else 0
     found = NodeGroups(cluster).read(nodegroup)
     size = max(present_size(found), about_to_come) if found else 0
-    return CloudFormationResponse(name, data={"DesiredSize": size})
+    return CloudFormationResponse(name, data={"DesiredSize": str(size)})
 
 
 def edit(event: Event) -> CloudFormationResponse:

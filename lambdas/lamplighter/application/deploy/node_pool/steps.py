@@ -27,7 +27,9 @@ def size(event: Event) -> CloudFormationResponse:
         return CloudFormationResponse(known)
     about_to_come = deploy_mark.justified(properties["Pool"]) if event["RequestType"] == "Update" else 0
     found = present_size(cluster, name)
-    return CloudFormationResponse(known, data={"Replicas": 0 if found is None else max(found, about_to_come)})
+    return CloudFormationResponse(
+        known, data={"Replicas": str(0 if found is None else max(found, about_to_come))}
+    )
 
 
 def _unlock(node_pool: str, role: str) -> None:
