@@ -106,7 +106,7 @@ class EmbeddedAws:
 
     def deploy(self, stack: StackTemplate, *, import_existing: bool = False, roll_back: bool = True) -> Stack:
         """Creates or updates a stack, and waits until that has ended, successfully or not. An unchanged stack is no
-        error.
+        error. A stack whose creation failed is deleted before, as `cdk deploy` does.
 
         `import_existing`: imports resources that an earlier stack retained, as `cdk deploy --import-existing-resources`
         does. Without `roll_back` a failed update stays as far as it came, as with `cdk deploy --no-rollback`.
@@ -119,8 +119,11 @@ class EmbeddedAws:
             "Capabilities": ["CAPABILITY_NAMED_IAM"],
             "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
         }
+        if self._status(stack.name) in {"ROLLBACK_COMPLETE", "ROLLBACK_FAILED"}:
+            self.around.call("cloudformation", "delete_stack", {"StackName": stack.name})
+            self.stacks.await_settled(stack.name)
         try:
-            if import_existing and not self._has(stack.name):
+            if import_existing and self._status(stack.name) is None:
                 self._create_with_what_exists(request)
             else:
                 self.around.call("cloudformation", "create_stack", request)
@@ -136,9 +139,9 @@ class EmbeddedAws:
                     raise
         return self.stacks.await_settled(stack.name)
 
-    def _has(self, name: str) -> bool:
+    def _status(self, name: str) -> str | None:
         stacks = self.around.call("cloudformation", "describe_stacks", {})["Stacks"]
-        return any(stack["StackName"] == name for stack in stacks)
+        return next((str(stack["StackStatus"]) for stack in stacks if stack["StackName"] == name), None)
 
     def _create_with_what_exists(self, request: dict[str, Any]) -> None:
         more = {"ChangeSetName": "deploy", "ChangeSetType": "CREATE", "ImportExistingResources": True}

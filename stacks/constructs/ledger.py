@@ -28,7 +28,8 @@ class Ledger(Construct):
             stream=dynamodb.StreamViewType.KEYS_ONLY,
             # DynamoDB itself deletes old items; receipts have no expiry date.
             time_to_live_attribute="ttl",
-            removal_policy=RemovalPolicy.RETAIN,
+            # Except where a failed deploy has just created it: it would be in the way of the next deploy.
+            removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         stream = self.table.table_stream_arn
         assert stream is not None  # noqa: S101 -- asked for above

@@ -19,6 +19,9 @@ from local.aws.cloudformation.template import InvalidTemplate, Resource, Templat
 
 #: The kind of a resource by its type and properties. Raises Failed for an unknown type.
 KindOf = Callable[[str, Properties], Kind]
+#: The policies that keep a resource. The second one lets go of what the same operation has created
+#: (https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html).
+RETAIN = {"Retain", "RetainExceptOnCreate"}
 
 
 @dataclass
@@ -34,6 +37,7 @@ class Deployment:
     #: Whether a failed update is undone. Otherwise the next update goes on from what this one changed.
     roll_back: bool = True
     before: dict[str, Installed] = field(default_factory=dict)  # when the operation began
+    imported: set[str] = field(default_factory=set)  # by this operation
     outdated: list[Installed] = field(default_factory=list)  # deleted at the end of a success
     attempted: dict[str, Properties] = field(default_factory=dict)  # of failed changes in place
     _scope: Scope | None = None
@@ -119,6 +123,7 @@ class Deployment:
         order = self._order(resource, properties)
         there = self._there(kind, order, resource) if not old else None
         if there:
+            self.imported.add(name)
             stack.installed[name] = Installed(resource, properties, there, needs)
             stack.resource(resource, "IMPORT_COMPLETE")
             return
@@ -135,7 +140,7 @@ class Deployment:
         stack.resource(resource, f"{verb}_COMPLETE")
 
     def _there(self, kind: Kind, order: Order, resource: Resource) -> Physical | None:
-        if not self.import_existing or kind.find is None or not resource.deletion_policy.startswith("Retain"):
+        if not self.import_existing or kind.find is None or resource.deletion_policy not in RETAIN:
             return None
         return kind.find(order)
 
@@ -193,8 +198,8 @@ class Deployment:
     ) -> dict[str, Exception]:
         def take(name: str) -> None:
             thing = things[name]
-            policy = thing.resource.deletion_policy
-            if policy == "Retain" or (policy == "RetainExceptOnCreate" and self.before):
+            existed = name in self.imported or _same(thing, self.before.get(name))
+            if thing.resource.deletion_policy in (RETAIN if existed else {"Retain"}):
                 self.stack.resource(thing.resource, "DELETE_SKIPPED", physical_id=thing.physical.id)
             else:
                 self._delete(thing)

@@ -19,7 +19,7 @@ def test_the_ledger_can_be_taken_up_again(controller: Template) -> None:
     """What CloudFormation imports must have a name that the template states, and be retained."""
     (ledger,) = controller.of_type("AWS::DynamoDB::Table").values()
     assert ledger["Properties"]["TableName"] == "gpu-lab-ledger"
-    assert ledger["DeletionPolicy"] == "Retain"
+    assert ledger["DeletionPolicy"] == "RetainExceptOnCreate"
     assert ledger["UpdateReplacePolicy"] == "Retain"
     assert ledger["Properties"]["BillingMode"] == "PAY_PER_REQUEST"
     assert ledger["Properties"]["PointInTimeRecoverySpecification"]["PointInTimeRecoveryEnabled"] is True

@@ -171,6 +171,16 @@ def test_a_failed_update_goes_back(stacks):
     )
 
 
+@pytest.mark.parametrize(("policy", "left"), [("Retain", ["q", "new"]), ("RetainExceptOnCreate", ["q"])])
+def test_a_failed_update_lets_go_of_what_it_created(stacks, policy, left):
+    kept = {**QUEUE, "DeletionPolicy": policy}
+    new = {"Type": "AWS::SQS::Queue", "DeletionPolicy": policy, "Properties": {"QueueName": "new"}}
+    bad = {"Type": "AWS::Nowhere::Thing", "DependsOn": "New"}
+    stacks.create({"Queue": kept})
+    assert stacks.update({"Queue": kept, "New": new, "Bad": bad})["StackStatus"] == "UPDATE_ROLLBACK_COMPLETE"
+    assert [url.rpartition("/")[2] for url in stacks.aws.call("sqs", "list_queues")["QueueUrls"]] == left
+
+
 def test_a_failed_update_without_a_rollback_stays_and_is_repeated(stacks):
     stacks.create({"Queue": QUEUE})
     changed = {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": "q", "VisibilityTimeout": 77}}
