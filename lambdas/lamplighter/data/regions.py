@@ -1,4 +1,4 @@
-"""The AWS regions with EKS, and the default zones of a lab in each; see regions.json."""
+"""The AWS regions with EKS where a lab works, and its default zones in each; see regions.json."""
 
 import json
 from functools import cache
@@ -6,17 +6,23 @@ from pathlib import Path
 
 
 @cache
-def _table() -> dict[str, str]:
+def _table(name: str) -> dict[str, str]:
     document = json.loads((Path(__file__).parent / "regions.json").read_text("utf-8"))
-    letters: dict[str, str] = document["zones"]
-    return letters
+    table: dict[str, str] = document[name]
+    return table
 
 
 def zones(region: str) -> list[str]:
     """The first three zones of a region; a, b and c for a region that is not in the table."""
-    return [f"{region}{letter}" for letter in _table().get(region, "abc")]
+    return [f"{region}{letter}" for letter in _table("zones").get(region, "abc")]
 
 
 def names() -> list[str]:
-    """Every region with EKS."""
-    return sorted(_table())
+    """Every region with EKS in the partition aws."""
+    return sorted(_table("zones"))
+
+
+def other_partition(region: str) -> str | None:
+    """The partition of a region outside the partition aws, where ARNs begin otherwise."""
+    others = _table("other_partitions").items()
+    return next((name for start, name in others if region.startswith(f"{start}-")), None)

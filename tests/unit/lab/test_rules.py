@@ -95,6 +95,17 @@ def test_the_default_lease_is_within_the_longest() -> None:
 # --- the cluster ---------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("region", "partition"), [
+    ("us-gov-west-1", "aws-us-gov"), ("cn-north-1", "aws-cn"), ("us-iso-east-1", "aws-iso"),
+    ("us-isob-east-1", "aws-iso-b"), ("eu-isoe-west-1", "aws-iso-e"), ("us-isof-south-1", "aws-iso-f"),
+    ("eusc-de-east-1", "aws-eusc"),
+])  # fmt: skip
+def test_a_region_of_another_partition_is_refused(region: str, partition: str) -> None:
+    """IAM there takes no `arn:aws:`, which the permissions of a lab begin with."""
+    text = f'region: is "{region}", in partition {partition}, and a lab works only in partition aws'
+    assert refusals(f"region: {region}") == [f"{text}; write a region such as ap-northeast-2"]
+
+
 @pytest.mark.parametrize(("text", "key"), [
     ("region: ap-northeast-9", "region"),
     ("cluster: {zones: [us-east-1a, ap-northeast-2b, ap-northeast-2c]}", "cluster.zones.0"),

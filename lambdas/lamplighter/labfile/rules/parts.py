@@ -51,7 +51,12 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
 
 def _places(lab: Lab) -> Iterator[Misfit]:
     known = regions.names()
-    if lab.region not in known:
+    partition = regions.other_partition(lab.region)
+    if partition is not None:
+        # IAM there refuses `arn:aws:`, with which the lab's permissions begin.
+        text = f"in partition {partition}, and a lab works only in partition aws; write a region such as ap-northeast-2"
+        yield Misfit(("region",), f"is {shown(lab.region)}, {text}")
+    elif lab.region not in known:
         yield Misfit(
             ("region",),
             f"is {shown(lab.region)}, which is not a known AWS region; the nearest is {nearest(lab.region, known)}",
