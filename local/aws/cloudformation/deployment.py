@@ -15,6 +15,7 @@ from local.aws.cloudformation.expressions import Scope, TemplateEnvironment
 from local.aws.cloudformation.graph import reversed_order, walk
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, Properties
 from local.aws.cloudformation.stack import Installed, Stack
+from local.aws.cloudformation.taken_names import refuse_taken
 from local.aws.cloudformation.template import InvalidTemplate, Resource, Template
 
 #: The kind of a resource by its type and properties. Raises Failed for an unknown type.
@@ -140,6 +141,7 @@ class Deployment:
         stack.resource(resource, f"{verb}_COMPLETE")
 
     def _there(self, kind: Kind, order: Order, resource: Resource) -> Physical | None:
+        refuse_taken(order)
         if not self.import_existing or kind.find is None or resource.deletion_policy not in RETAIN:
             return None
         return kind.find(order)

@@ -220,6 +220,32 @@ def test_a_name_that_is_taken_is_refused(stacks):
         stacks.create({"Queue": QUEUE})
 
 
+ALARM = {"ComparisonOperator": "GreaterThanThreshold", "EvaluationPeriods": 1, "Threshold": 1}
+METRIC = {"MetricName": "m", "Namespace": "n", "Period": 60, "Statistic": "Sum"}
+
+
+@pytest.mark.parametrize(("kind", "properties"), [
+    ("SQS::Queue", {"QueueName": "n"}),
+    ("SNS::Topic", {"TopicName": "n"}),
+    ("Events::Rule", {"Name": "n", "ScheduleExpression": "rate(1 hour)", "State": "ENABLED"}),
+    ("CloudWatch::Alarm", {"AlarmName": "n", **ALARM, **METRIC}),
+    ("CloudWatch::Dashboard", {"DashboardName": "n", "DashboardBody": "{}"}),
+    ("Logs::LogGroup", {"LogGroupName": "n"}),
+    ("Scheduler::ScheduleGroup", {"Name": "n"}),
+    ("SSM::Parameter", {"Name": "n", "Type": "String", "Value": "v"}),
+])  # fmt: skip
+def test_a_resource_that_exists_is_not_created_again(stacks, kind, properties):
+    resource = {"Type": f"AWS::{kind}", "Properties": properties}
+    template = json.dumps({"Resources": {"Theirs": resource}})
+    stacks.aws.call("cloudformation", "create_stack", StackName="theirs", TemplateBody=template)
+    assert stacks.aws.embedded.stacks.await_settled("theirs").status == "CREATE_COMPLETE"
+
+    assert "already exists" in stacks.failed({"Ours": resource})
+
+    stacks.aws.call("cloudformation", "delete_stack", StackName="theirs")
+    assert stacks.aws.embedded.stacks.await_settled("theirs").status == "DELETE_COMPLETE"
+
+
 def test_a_template_that_refers_to_nothing_is_refused(stacks):
     with pytest.raises(ClientError, match="Unresolved resource dependencies"):
         stacks.create({"Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": {"Ref": "Nobody"}}}})
