@@ -25,7 +25,8 @@ HEAD = """\
 Each line is a breakage made by hand in one file (tests/mutations/breakages.py). Histories were played in the broken
 product (tests/properties/laws/test_laws.py; for law 10 tests/mutations/experiments.py, for the launch bar also the
 fake of tests/world/capacity, for NodePools tests/properties/laws/test_node_pools.py) until its law was found broken;
-the number says how many it took. Made by `make mutations`.
+the number says how many it took. Where no history can see it, the tests of one file were run: the number says how many
+of them failed, and the first is named. Made by `make mutations`.
 
 What decides outside of histories is not in the table: alarms, node roles, the bounds of a calendar, how an installer
 is verified and how a text of AWS is read. tests/infra and tests/unit hold it.
@@ -68,6 +69,8 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     with TemporaryDirectory() as made:
         folder = Path(made)
         broken_copy(breakage, folder)
+        if breakage.tests:
+            return _failed(folder, breakage.tests)
         kind = (breakage.histories,) if breakage.histories else ()
         found = _hunt(folder, str(breakage.law), *kind)
     histories, what = int(found["histories"]), found["broken"]
@@ -79,21 +82,35 @@ def seen(breakage: Breakage) -> tuple[int, str]:
     return histories, re.sub(r"(:\d\d)\.\d{6}", r"\1", what)
 
 
+def _failed(folder: Path, tests: str) -> tuple[int, str]:
+    """How many tests of a file fail, and which is the first."""
+    said = _python(
+        folder, "pytest", "-q", "-n", "0", "-m", "not long", "-p", "no:cacheprovider", tests
+    ).stdout
+    names = re.findall(r"^FAILED \S+::(\w+)", said, re.MULTILINE)
+    return len(names), f"tests: {names[0]}".replace("_", " ") if names else ""
+
+
 def _hunt(folder: Path, *arguments: str) -> dict[str, str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.mutations.hunt", *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'lambdas'}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = _python(folder, "tests.mutations.hunt", *arguments)
     if done.returncode:
         return {
             "histories": "0",
             "broken": f"the product does not start: {done.stderr.strip().splitlines()[-1]}",
         }
     return told(done.stdout)
+
+
+def _python(folder: Path, module: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    """A module of a copy, run there."""
+    return subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{folder / 'lambdas'}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def told(printed: str) -> dict[str, str]:

@@ -9,6 +9,10 @@ APPLICATION, DOMAIN = "lambdas/lamplighter/application", "lambdas/lamplighter/do
 NODE_GROUPS = "lambdas/lamplighter/adapters/capacity/node_group"
 ADAPTERS = "lambdas/lamplighter/adapters"
 NODE_POOLS = "lambdas/lamplighter/adapters/capacity/node_pool"
+LEDGER_SLACK = f"{ADAPTERS}/aws/ledger/slack/slack.py"
+RECEIVING = f"{APPLICATION}/slack/receiving.py"
+ANSWERING = f"{APPLICATION}/slack/answering.py"
+SLACK_TESTS = "tests/unit/slack"
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,14 @@ class Breakage:
     histories: str = ""
     """`fake` for those with the fake in the place of node groups, `node-pools` for those of NodePools, `faults` for
     evenings in which calls answer anything."""
+    tests: str = ""
+    """A file of tests that must fail, for what no history can see; it serves the law."""
 
 
 NO_BAR_IS_JUDGED = (f"{DOMAIN}/guard/guard.py", "    launch_bar,\n    curfew,", "    curfew,")
 """The guard moves a wrong bar: with the bar's own breakage this goes as well."""
+UNSIGNED = "        if not self._signed(envelope):\n            return None\n        key = signature.key_of("
+CLOCK = "from typing import Protocol\n\nfrom lamplighter import clock\n"
 
 BREAKAGES = (
     Breakage(
@@ -742,5 +750,119 @@ BREAKAGES = (
         f"{DOMAIN}/events/cursor.py",
         "OVERLAP = timedelta(minutes=15)",
         "OVERLAP = timedelta(0)",
+    ),
+    Breakage(
+        3,
+        "a command and the mark of its request are written one after the other",
+        LEDGER_SLACK,
+        "                self._table.transact(writes)\n",
+        "                for write in writes:\n                    self._table.transact([write])\n",
+        tests=f"{SLACK_TESTS}/board/test_kept_in_the_ledger.py",
+    ),
+    Breakage(
+        3,
+        "a request that comes again writes its command again",
+        LEDGER_SLACK,
+        'put_in_transaction(item, "attribute_not_exists(pk)")',
+        "put_in_transaction(item)",
+        tests=f"{SLACK_TESTS}/board/test_kept_in_the_ledger.py",
+    ),
+    Breakage(
+        3,
+        "nobody looks whether a request was handled before",
+        ANSWERING,
+        "    if before is not None:\n",
+        "    if False:\n",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        3,
+        "a request that was handled does not start its command again",
+        ANSWERING,
+        "            slack_services.start(Command.from_json(before.ordered))\n",
+        "            pass\n",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        8,
+        "an answer has no mark while it is sent",
+        f"{APPLICATION}/board/answers.py",
+        "if decision is None or not board.conversation.begin_answer(command_id, board.now()):",
+        "if decision is None:",
+        tests=f"{SLACK_TESTS}/board/test_board_failures.py",
+    ),
+    Breakage(
+        8,
+        "the mark of an answer whose run died stays",
+        LEDGER_SLACK,
+        "(attribute_not_exists(#sending) OR #sending <= :over)",
+        "attribute_not_exists(#sending) AND :over < :at",
+        tests=f"{SLACK_TESTS}/board/test_board_failures.py",
+    ),
+    Breakage(
+        8,
+        "no sweep looks for answers that are overdue",
+        f"{APPLICATION}/board/show.py",
+        "    _overdue(found, on)\n",
+        "",
+        tests=f"{SLACK_TESTS}/board/test_board_failures.py",
+    ),
+    Breakage(
+        3,
+        "a request whose command did not start does not come again",
+        ANSWERING,
+        "            _reply(signed.request.response_url, said, slack_services)\n        raise\n",
+        "            _reply(signed.request.response_url, said, slack_services)\n        return\n",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        8,
+        "nobody hears of a command that did not start five times",
+        RECEIVING,
+        "_tries(message) >= TRIES",
+        "False",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        3,
+        "a request's signature is not verified",
+        RECEIVING,
+        "if envelope is None or not self._signed(envelope):",
+        "if envelope is None:",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        3,
+        "a request is read before its signature is verified",
+        RECEIVING,
+        "if envelope is None or not self._signed(envelope):",
+        "if envelope is None:",
+        more=((RECEIVING, "        key = signature.key_of(", UNSIGNED),),
+        tests="tests/properties/test_slack_requests.py",
+    ),
+    Breakage(
+        3,
+        "a request is as old as it is when it is read",
+        RECEIVING,
+        "signature.fresh(stamp, came)",
+        "signature.fresh(stamp, clock.now())",
+        more=((RECEIVING, "from typing import Protocol\n", CLOCK),),
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        3,
+        "a command from Slack is as old as its handling",
+        f"{APPLICATION}/slack/context.py",
+        "            now=self.made,\n",
+        "            now=self.slack_services.now(),\n",
+        tests=f"{SLACK_TESTS}/test_receiving.py",
+    ),
+    Breakage(
+        1,
+        "requests from Slack take every function of the account",
+        "stacks/constructs/functions/queue_listener.py",
+        "        scaling_config=lambda_.CfnEventSourceMapping.ScalingConfigProperty(maximum_concurrency=at_once),\n",
+        "",
+        tests="tests/infra/test_slack.py",
     ),
 )

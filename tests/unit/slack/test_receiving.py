@@ -9,6 +9,7 @@ from lamplighter import clock
 from lamplighter.application.slack.receiving import SIGNATURE, STAMP, TRIES, Outcome
 from lamplighter.domain.slack.asked import signature
 from lamplighter.errors import OutsideFailed
+from tests.unit.slack.recording import EIGHT
 from tests.unit.slack.requests import (
     SECRET,
     Knocks,
@@ -57,7 +58,8 @@ def test_a_request_is_as_old_as_it_was_when_it_came_however_long_it_waited(door:
     waiting = signed(typed("open", "U0INSTRUCT"))
     door.lab.at(10)
     assert len(door.answers(waiting)) == 1
-    assert len(door.workflows.starts) == 1
+    [command] = door.workflows.commands
+    assert command.issued == EIGHT
 
 
 def test_16_kib_are_read_and_no_byte_more_and_nothing_is_computed_of_more(door: Knocks) -> None:

@@ -133,3 +133,5 @@ def test_a_request_and_the_answer_that_its_command_is_owed_are_kept_together(led
     assert not ledger.order(replace(owed, url=None), "r-1", EIGHT)
     assert not ledger.order(replace(owed, url=None), "r-2", EIGHT)
     assert (ledger.owed("open-1"), ledger.seen("r-2")) == (owed, None)
+    assert not ledger.order(replace(owed, command="open-2"), "r-1", EIGHT)
+    assert ledger.owed("open-2") is None
