@@ -29,8 +29,8 @@ DOOR_TIMEOUT = Duration.seconds(30)
 # Six times the time-out, as Lambda asks
 # (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html).
 VISIBLE_AFTER = Duration.minutes(3)
-# An answer that comes later than this surprises more than it helps.
-KEPT = Duration.minutes(15)
+# Longer than a command is good for: one that nobody took in time is refused in words, and not forgotten without any.
+KEPT = Duration.hours(1)
 SIGNED = "Slack signs what it posts; the function checks that before anything else."
 BOARD_MIB = 512
 BOARD_TIMEOUT = Duration.minutes(1)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
+from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.slack.asked.signature import OLDEST
 from lamplighter.domain.slack.kept import SEEN_KEPT
 from stacks.constructs.http.throttle import ROOM
@@ -120,8 +121,10 @@ def test_a_request_that_fails_comes_again_for_minutes_and_is_then_left_where_an_
     assert queue["VisibilityTimeout"] >= 6 * function["Timeout"]
     assert "gpu-lab-dead-letters" in json.dumps(queue["RedrivePolicy"])
     tries = queue["RedrivePolicy"]["maxReceiveCount"] * queue["VisibilityTimeout"]
-    assert tries <= queue["MessageRetentionPeriod"]
-    # What a person asked for is forgotten before it surprises them, and before its request counts as new.
+    # It is a dead letter before it is forgotten; what nobody takes that long is refused, and its person is told.
+    assert tries < queue["MessageRetentionPeriod"]
+    assert timedelta(seconds=queue["MessageRetentionPeriod"]) > EXPIRES_AFTER
+    # It is forgotten before it counts as new.
     assert timedelta(seconds=queue["MessageRetentionPeriod"]) + OLDEST < SEEN_KEPT
 
 

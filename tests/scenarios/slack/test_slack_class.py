@@ -18,6 +18,8 @@ WITHIN = timedelta(seconds=5)
 FORGED_EACH = 4
 #: Longer than a message that failed takes to come again.
 AGAIN = timedelta(minutes=3)
+#: Longer than a command is good for, and shorter than Slack takes an answer.
+LATE = timedelta(minutes=20)
 LAB = f"""
 name: slack-class
 time_zone: UTC
@@ -65,3 +67,19 @@ def test_each_of_thirty_gets_one_answer_and_one_of_them_the_node(day: LabDay) ->
     texts = [str(answer["text"]) for answer in itertools.chain(*said)]
     assert len([text for text in texts if text.startswith("Granted")]) == 1
     assert len(day.ledger.leases("gpu")) == 1
+
+
+def test_a_command_that_nobody_took_in_time_is_refused_in_words(day: LabDay) -> None:
+    talk, functions = Talk(day.cloud), day.api("lambda")
+    mapped = functions.list_event_source_mappings(FunctionName=f"{day.lab.name}-slack")
+    [mapping] = mapped["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    address = talk.sends(PEOPLE[0], "open 1 for 1h")
+    day.clock.sleep(LATE.total_seconds())
+
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+    assert talk.types(PEOPLE[1], "status").text
+    day.until("there is an answer", lambda _: bool(day.cloud.slack.replies(address)), AGAIN)
+    [said] = day.cloud.slack.replies(address)
+    assert "was good until" in str(said["text"])
+    assert not day.ledger.leases("gpu")

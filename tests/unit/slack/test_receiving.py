@@ -168,6 +168,16 @@ def test_a_slow_decision_is_owed_before_anything_starts(
     assert "until 21:30 (Asia/Seoul)" in owed.understood
 
 
+def test_an_approval_that_comes_too_late_leaves_the_ask_to_the_next(door: Knocks) -> None:
+    door.press(buttons(door.type("open", "U0STUDENT"))["ask"], "U0STUDENT")
+    approve, _ = approver_buttons(door)
+    waiting = signed(pressed(approve, "U0INSTRUCT", "waiting"))
+    door.lab.at(15)
+    assert "was good until" in door.told(waiting)["text"]
+    assert not door.workflows.starts
+    assert "Granted" in door.press(approve, "U0INSTRUCT")["text"]
+
+
 class Killed(BaseException):
     """Lambda ends a function that takes too long."""
 

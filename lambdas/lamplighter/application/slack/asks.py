@@ -78,6 +78,9 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     why = _why_not(context, approved, lease, wants.word)
     if why is not None:
         return answers.may_not(why, None, said, context.speech)
+    late = approved.too_old(context.slack_services.now(), generation=0)
+    if late is not None:
+        raise Refused(late)
     state = "approved" if wants.word is Word.APPROVE else "declined"
     after = ledger.settle_ask(asked, state, context.person.written, context.key)
     theirs = after.state == state and after.request == context.key

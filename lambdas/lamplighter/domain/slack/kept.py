@@ -14,7 +14,7 @@ SENDING_TAKES = timedelta(minutes=1)
 ASK_GOOD_FOR = timedelta(hours=12)
 WISH_GOOD_FOR = timedelta(hours=24)
 OFFER_GOOD_FOR = timedelta(minutes=10)
-SEEN_KEPT = timedelta(minutes=30)
+SEEN_KEPT = timedelta(minutes=90)
 """Longer than a signature is valid and a request waits in its queue."""
 
 

@@ -117,12 +117,12 @@ def test_who_somebody_is_is_kept_for_a_week(ledger: Ledger, person: Person) -> N
     assert lapses("PERSON#U1") == int((EIGHT + 7 * DAY).timestamp())
 
 
-def test_that_a_request_was_answered_is_kept_for_half_an_hour(ledger: Ledger) -> None:
+def test_that_a_request_was_answered_is_kept_for_an_hour_and_a_half(ledger: Ledger) -> None:
     assert ledger.seen("r-1") is None
     for _ in range(2):
         ledger.note_seen("r-1", EIGHT)
     assert ledger.seen("r-1") == Seen()
-    assert lapses("SEEN#r-1") == int((EIGHT + timedelta(minutes=30)).timestamp())
+    assert lapses("SEEN#r-1") == int((EIGHT + timedelta(minutes=90)).timestamp())
 
 
 def test_a_request_and_the_answer_that_its_command_is_owed_are_kept_together(ledger: Ledger) -> None:
