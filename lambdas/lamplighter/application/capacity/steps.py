@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from lamplighter.application.capacity import missing as missing_nodes
 from lamplighter.application.capacity.outlived import replace_outlived
 from lamplighter.application.capacity.services import CapacityServices
-from lamplighter.application.capacity.sizes import Direction, Order, Written, write
+from lamplighter.application.capacity.sizes import Direction, Order, Written, still_writing, write
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
@@ -21,7 +21,7 @@ from lamplighter.domain.capacity.shortage import Shortage, short_of
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
-from lamplighter.errors import Stale, TryLater
+from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document, one_line, read_line
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
@@ -152,10 +152,7 @@ def replace(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, 
         recorded = capacity.ledger.replace_once(lease, emptied, _replacing(lease, emptied, run, now))
         seen = capacity.see(pool)
         going = [member.instance for member in seen.staying if member.instance in recorded]
-        try:
-            capacity.ledger.still_writing(fence, capacity.now())
-        except Stale as lost:
-            raise TryLater(lost.said) from lost
+        still_writing(capacity, fence)
         capacity.of(pool).remove(pool, going, Removal.REPLACED, seen)
     return {"over": False, "replaced": list(recorded), "at": instant.written(now)}
 
