@@ -166,7 +166,6 @@ class Knocks:
         said = [dict(answer) for url, answer in self.sent[sent:] if url == HOOK]
         for each in said:
             assert each["response_type"] == "ephemeral"
-            assert each["replace_original"] is False
             assert isinstance(each["text"], str)
         return said
 

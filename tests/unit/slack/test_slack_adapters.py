@@ -203,7 +203,7 @@ def test_answers_tell_apart_what_is_over_and_what_may_still_work(
 ) -> None:
     monkeypatch.setenv("SLACK_REPLY_HOSTS", "127.0.0.1")
     reply.send(slack.url, {"text": "hi"})
-    assert json.loads(slack.asked[0][2]) == {"text": "hi"}
+    assert json.loads(slack.asked[0][2]) == {"text": "hi", "replace_original": False}
     for status, error in (
         (404, reply.NoLonger),
         (302, reply.NoLonger),

@@ -52,9 +52,8 @@ def send(url: str, said: Mapping[str, object]) -> None:
     connection = connect(parts.hostname or "", parts.port, timeout=PATIENCE_SECONDS)
     path = f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}"
     try:
-        connection.request(
-            "POST", path, json.dumps(said).encode(), {"Content-Type": "application/json; charset=utf-8"}
-        )
+        body = json.dumps({**said, "replace_original": False}).encode()
+        connection.request("POST", path, body, {"Content-Type": "application/json; charset=utf-8"})
         answer = connection.getresponse()
         answer.read(1000)
     except (OSError, http.client.HTTPException) as error:

@@ -61,7 +61,7 @@ def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
 def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object], board: "Board") -> None:
     if url:
         try:
-            board.answer(url, {**said, "replace_original": False})
+            board.answer(url, said)
         except NoLonger as over:
             logger().warning("%s", over)
         else:

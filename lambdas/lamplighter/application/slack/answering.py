@@ -155,6 +155,6 @@ def _reply(url: str | None, said: Mapping[str, object], slack_services: SlackSer
     if url is None or not reply.allowed(url):
         return
     try:
-        slack_services.reply(url, {**said, "replace_original": False})
+        slack_services.reply(url, said)
     except reply.NoLonger as error:
         slack_log.failed(error)

@@ -177,9 +177,8 @@ def give(
         return None  # a second copy of the message ordered it meanwhile
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
-    experimental = (
-        command.pool in slack_services.lab.pools and slack_services.lab.pools[command.pool].is_experimental
-    )
+    pool = slack_services.lab.pools.get(command.pool)
+    experimental = pool is not None and pool.is_experimental
     return answers.decided(decision, command, after, said, context.speech, experimental=experimental)
 
 
