@@ -96,7 +96,7 @@ DESCRIPTIONS = {
     ),
     "minimum": CheckDescription(
         "each pool's node group",
-        "it does not exist, or its minimum is above 0",
+        "it does not exist, its minimum is above 0, or it has a warm pool",
         "eks:DescribeNodegroup",
     ),
     "claim": CheckDescription(

@@ -218,6 +218,25 @@ def test_a_cluster_is_read_as_eks_tells_it(cluster: str) -> None:
     assert [group.group] == [behind["name"] for behind in seen["resources"]["autoScalingGroups"]]
 
 
+def test_a_warm_pool_is_read_from_the_groups_controller(cluster: str) -> None:
+    group, scaling = Adoption().group(cluster, "gpus"), boto3.client("autoscaling")
+    scaling.create_launch_configuration(
+        LaunchConfigurationName="of-eks", ImageId="ami-12c6146b", InstanceType="g5.2xlarge"
+    )
+    scaling.create_auto_scaling_group(
+        AutoScalingGroupName=group.group,
+        LaunchConfigurationName="of-eks",
+        MinSize=0,
+        MaxSize=3,
+        AvailabilityZones=["eu-central-1a"],
+    )
+    assert not Adoption().group(cluster, "gpus").warm_pool
+
+    scaling.put_warm_pool(AutoScalingGroupName=group.group, MinSize=1)
+
+    assert Adoption().group(cluster, "gpus").warm_pool
+
+
 def test_a_wrong_name_is_answered_with_the_right_ones(cluster: str) -> None:
     with pytest.raises(BadInput, match="there is no cluster 'taem' in eu-central-1; there: team"):
         Adoption().cluster("taem")

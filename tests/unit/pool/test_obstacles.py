@@ -51,6 +51,7 @@ def test_a_group_that_is_well_has_nothing_in_its_way(group: ExistingPool) -> Non
         (replace(CLUSTER, public_cidrs=("10.0.0.0/8", "::/0")), GROUP, NONE, About.ENDPOINT, True,
          "lets in only 10.0.0.0/8 and ::/0"),
         (CLUSTER, replace(GROUP, minimum=1), NONE, About.MINIMUM, True, "has minimum 1"),
+        (CLUSTER, replace(GROUP, warm_pool=True), NONE, About.WARM_POOL, True, "gpu has a warm pool"),
         (CLUSTER, TAGGED, replace(NONE, found=("a/b",)), About.AUTOSCALERS, True, "a/b may open node group gpu"),
         (CLUSTER, GROUP, replace(NONE, found=("a/b",)), About.AUTOSCALERS, False, "a/b runs"),
         (CLUSTER, GROUP, replace(NONE, nodepools=("pool",)), About.AUTOSCALERS, True, "pool may start GPU nodes"),

@@ -15,6 +15,7 @@ from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
+    from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
 
@@ -102,6 +103,7 @@ class Adoption:
                     raise
                 return None
         scaling = found.get("scalingConfig", {})
+        groups = self._groups(found)
         return ExistingPool(
             name=name,
             status=found.get("status", "ACTIVE"),
@@ -111,10 +113,14 @@ class Adoption:
             minimum=scaling.get("minSize", 0),
             maximum=scaling.get("maxSize", 0),
             desired=scaling.get("desiredSize", 0),
-            group_tags=self._group_tags(found),
+            group_tags={
+                tag.get("Key", ""): tag.get("Value", "") for group in groups for tag in group.get("Tags", [])
+            },
             release=found.get("releaseVersion", ""),
             subnets=tuple(found.get("subnets", [])),
             group=next(iter(_group_names(found)), ""),
+            # EKS asks Auto Scaling for it, and so may a person.
+            warm_pool=any("WarmPoolConfiguration" in group for group in groups),
         )
 
     def karpenter_role(self, cluster: str, account: ServiceAccount | None) -> str | None:
@@ -147,17 +153,12 @@ class Adoption:
         named = self._instances.template_type(template.get("id", ""), template.get("version", "$Default"))
         return (named,) if named else ()
 
-    def _group_tags(self, found: "NodegroupTypeDef") -> dict[str, str]:
+    def _groups(self, found: "NodegroupTypeDef") -> "Sequence[AutoScalingGroupTypeDef]":
         names = _group_names(found)
         if not names:
-            return {}
+            return ()
         with outside("autoscaling:DescribeAutoScalingGroups", names[0]):
-            described = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=names)
-        return {
-            tag.get("Key", ""): tag.get("Value", "")
-            for group in described["AutoScalingGroups"]
-            for tag in group.get("Tags", [])
-        }
+            return self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=names)["AutoScalingGroups"]
 
 
 def _group_names(found: "NodegroupTypeDef") -> list[str]:

@@ -53,6 +53,8 @@ class ExistingPool:
     subnets: tuple[str, ...] = ()
     group: str = ""
     """The name of its controller, which holds the instances."""
+    warm_pool: bool = False
+    """Whether its controller keeps instances ready beside it, stopped or running."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,7 @@ class About(StrEnum):
     ENDPOINT = "endpoint"
     AUTHORITY = "authority"
     MINIMUM = "minimum"
+    WARM_POOL = "warm pool"
     AUTOSCALERS = "autoscalers"
     GPUS = "gpus"
     IMAGE = "image"
@@ -142,10 +145,14 @@ def of_cluster(cluster: ExistingCluster) -> Iterator[Obstacle]:
 
 
 def of_group(group: ExistingPool) -> Iterator[Obstacle]:
-    """A minimum above 0, which keeps a group from ever being at zero."""
+    """What keeps a group from ever being at zero: a minimum above 0, or a warm pool, which the guard would fight."""
     if group.minimum > 0:
         yield obstacle(
             About.MINIMUM, reason("pool.adopt.minimum", group=group.name, minimum=group.minimum), blocks=True
+        )
+    if group.warm_pool:
+        yield obstacle(
+            About.WARM_POOL, reason("pool.adopt.warm-pool", group=group.name), blocks=True, group=group.name
         )
 
 
