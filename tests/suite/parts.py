@@ -126,6 +126,7 @@ INFRA = _tests("infra", "tests/infra", ignored=_PROJECT)
 _PLAYED = (
     "tests/local/demo",
     "tests/local/cloudformation/test_assembly.py",
+    "tests/local/cloudformation/test_first_deploys.py",
     "tests/local/cloudformation/test_unpacked_assets.py",
     "tests/local/test_child_process.py",
 )
