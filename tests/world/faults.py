@@ -1,7 +1,7 @@
 """What the outside may answer to one call of our code: every error, and any answer at all.
 
 A fault is in force until somebody takes it away. It knows nothing of our code: the errors are those of botocore, of
-AWS's service models and of the API server, and an answer is distorted by its shape alone.
+AWS's service models, of the API server and of addresses that speak HTTP, and an answer is distorted by its shape alone.
 """
 
 import functools
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.error import URLError
 
 import botocore.session
 from botocore import exceptions
@@ -19,7 +20,15 @@ from urllib3.exceptions import ProtocolError
 from tests.world.outside import no_answer, refused
 
 Json = Any
-KUBERNETES = "kubernetes"
+KUBERNETES, SLACK, HTTPS = "kubernetes", "slack", "https"
+#: What answers with a status and a text: the errors where it does not answer, and where its answer is lost.
+HTTP: dict[str, tuple[Callable[[], Exception], Callable[[], Exception]]] = {
+    KUBERNETES: (lambda: ProtocolError("Connection aborted."),) * 2,
+    SLACK: (lambda: URLError(OSError(111, "Connection refused")), lambda: TimeoutError("timed out")),
+    HTTPS: (lambda: URLError(OSError(111, "Connection refused")), lambda: TimeoutError("timed out")),
+}
+REFUSAL = {"kind": "Status", "message": "refused for a test", "ok": False, "error": "refused_for_a_test"}
+"""Of the API server, and of Slack, which refuses with status 200 as well."""
 #: https://docs.aws.amazon.com/ec2/latest/devguide/CommonErrors.html: those that every service may give.
 COMMON = (
     *("AccessDeniedException", "ExpiredTokenException", "ThrottlingException", "ServiceUnavailable"),
@@ -84,20 +93,22 @@ class Fault:
             case "foreign":
                 error = FOREIGN[int(number)]()
                 raise error
-            case "silent" if service == KUBERNETES:
-                raise ProtocolError("Connection aborted.")
+            case "silent" if service in HTTP:
+                error = HTTP[service][0]()
+                raise error
             case "silent":
                 error = SILENT[int(number)]()
                 raise error
             case "lost":
                 act()
-                raise ProtocolError("Connection aborted.") if service == KUBERNETES else no_answer()
-            case "error" if service == KUBERNETES:
-                return int(number), {"kind": "Status", "code": int(number), "message": "refused for a test"}
+                error = HTTP[service][1]() if service in HTTP else no_answer()
+                raise error
+            case "error" if service in HTTP:
+                return int(number), {**REFUSAL, "code": int(number)}
             case "error":
                 raise refused(number, "refused for a test", operation)
         answer = act()
-        if service == KUBERNETES:
+        if service in HTTP:
             status, said = answer
             if word == "text":
                 return 200, "<html>a proxy says hello</html>"
@@ -112,8 +123,9 @@ def kinds(call: str) -> list[str]:
     """Every way in which a call may go wrong."""
     service, _, operation = call.partition(".")
     found = [*(f"foreign {number}" for number in range(len(FOREIGN))), "lost", *DISTORTIONS]
-    if service == KUBERNETES:
-        return [*found, "silent 0", "text", *(f"error {status}" for status in STATUSES)]
+    if service in HTTP:
+        statuses = (200, *STATUSES) if service == SLACK else STATUSES
+        return [*found, "silent 0", "text", *(f"error {status}" for status in statuses)]
     codes = dict.fromkeys((*COMMON, *_errors(service, operation)))
     return [
         *found,

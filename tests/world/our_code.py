@@ -36,7 +36,7 @@ def forget_workers() -> None:
         each.cache_clear()
 
 
-OURS = ("handlers.", "lamplighter.application.")
+OURS = ("handlers.", "lamplighter.application.", "lamplighter.adapters.slack.")
 
 
 @functools.cache
@@ -83,5 +83,8 @@ for _function in (
     "notices",
     "planner",
     "deploy",
+    "board",
+    "pages",
+    "doctor",
 ):
     importlib.import_module(f"handlers.{_function}")

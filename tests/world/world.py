@@ -33,9 +33,11 @@ from lamplighter.adapters.aws import workflows
 from lamplighter.adapters.aws.cluster_authority import trusting
 from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.adapters.kubernetes import connection
+from lamplighter.application.deploy import response
 from lamplighter.application.events import receiving
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
+from tests.world.aws import account
 from tests.world.aws.cloudformation import CloudFormation
 from tests.world.aws.dynamodb import DynamoDB
 from tests.world.aws.event_bus import EventBus
@@ -51,6 +53,7 @@ from tests.world.kubernetes.cluster_policy import ClusterPolicy
 from tests.world.kubernetes.kubernetes import Kubernetes
 from tests.world.our_code import WORKFLOWS, forget_workers, reading_records_once, workflows_of
 from tests.world.outside import ACCOUNT, REGION, Client, NotInTheWorld, refused
+from tests.world.slack_site import SECRET, SlackSite
 
 Json = dict[str, Any]
 UNFINISHED = frozenset({"admitted", "opening", "open", "closing"})
@@ -112,6 +115,9 @@ class World:
         self._by_scheduler = False
         self._created: set[str] = set()
         self.cloudformation = CloudFormation(self)
+        self.slack = SlackSite(self.functions.cross)
+        self.buckets: dict[str, dict[str, Json]] = {}
+        """Objects by bucket and key."""
         self._stack = ExitStack()
         self._services: dict[str, object] = {
             "dynamodb": self.dynamodb,
@@ -121,7 +127,8 @@ class World:
             "stepfunctions": self.workflows,
             "sns": SimpleNamespace(publish=self._publish),
             "lambda": SimpleNamespace(invoke=self._invoke),
-            "ssm": SimpleNamespace(get_parameters=self._get_parameters),
+            "ssm": SimpleNamespace(get_parameters=self._get_parameters, get_parameter=_get_parameter),
+            **account.services({"signing_secret": SECRET, "bot_token": "xoxb-world"}, self.buckets),
             "service-quotas": SimpleNamespace(get_service_quota=self._get_service_quota),
             "pricing": SimpleNamespace(get_products=self._get_products),
         }
@@ -180,6 +187,7 @@ class World:
         enter(patch.object(boto3, "client", self._client))
         enter(patch.object(boto3, "Session", self._session))
         enter(patch.object(urllib.request, "urlopen", self.cloudformation.is_told))
+        self.slack.install(self._stack)
         pools = SimpleNamespace(
             rest_client=SimpleNamespace(pool_manager=SimpleNamespace(connection_pool_kw={}))
         )
@@ -187,7 +195,7 @@ class World:
         client = self.kubernetes.client(self.functions.cross)
         enter(patch.object(kubernetes.dynamic, "DynamicClient", lambda *_, **__: client))
         enter(patch.object(connection, "trusting", TRUSTING))
-        for adapter in (ledger_table, workflows):
+        for adapter in (ledger_table, workflows, response):
             enter(patch.object(adapter, "sleep", lambda _seconds: None))
         # Patience with the API server is as long as the pauses between two tries: each look is one pause later.
         pauses = itertools.count(step=connection.ASK_AGAIN_SECONDS)
@@ -258,11 +266,15 @@ class World:
             },
             **{
                 f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
-                for name in ("notices", "planner", "cluster", "diagnosis", "experiments", "lifecycle")
+                for name in (
+                    *("notices", "planner", "cluster", "diagnosis", "experiments", "lifecycle", "guard"),
+                )
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),
             "PAGES_TOPIC_ARN": self.arn("sns", "pages"),
             "FAILSAFE_MACHINE_ARN": self.arn("states", f"stateMachine:{lab}-failsafe"),
+            "SLACK_SECRET_ARN": self.arn("secretsmanager", "secret:slack"),
+            "PAGES_BUCKET": f"{lab}-pages",
             "POWERTOOLS_SERVICE_NAME": "world",
         }
 
@@ -410,3 +422,8 @@ class World:
         """One price for everything; the labs of our histories state their own."""
         hour = {"unit": "Hrs", "pricePerUnit": {"USD": "0.6470000000"}}
         return {"PriceList": [json.dumps({"terms": {"OnDemand": {"a": {"priceDimensions": {"b": hour}}}}})]}
+
+
+def _get_parameter(*, Name: str) -> Json:
+    """CDK's bootstrap."""
+    return {"Parameter": {"Name": Name, "Value": "30"}}

@@ -138,7 +138,7 @@ def test_a_pool_is_not_taken_away_from_a_lease_for_later() -> None:
         ask(world, "alice", body)
         world.run(timedelta(minutes=5))
         without, before = {"Pools": "gpu"}, {"Pools": "big,gpu"}
-        assert world.cloudformation._ask("Update", "Pools", "pools", without, before) is None
+        assert world.cloudformation.ask("Update", "Pools", "pools", without, before) is None
         assert "would remove pool big, and alice's lease" in world.cloudformation.reason
 
 
@@ -153,7 +153,7 @@ def test_no_nodes_are_taken_away_from_a_pool_whose_leases_have_them(most: int, *
         world.run(timedelta(minutes=5))
         lower = {"Pools": "big,gpu", "Most": f"big=1,gpu={most}"}
         before = {"Pools": "big,gpu", "Most": "big=1,gpu=3"}
-        assert (world.cloudformation._ask("Update", "Pools", "pools", lower, before) is None) == refused
+        assert (world.cloudformation.ask("Update", "Pools", "pools", lower, before) is None) == refused
         if refused:
             assert "would leave pool gpu 1 node, and its leases have 2" in world.cloudformation.reason
 

@@ -2,6 +2,7 @@
 
 The calls are those that our functions make in an evening without faults, so a new one is tried by itself.
 tests/world/fault_story.py says which pools may miss a call, and what must hold for them and for all others.
+test_faults_of_answers.py has the functions that an evening does not call.
 """
 
 import random

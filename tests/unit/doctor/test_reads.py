@@ -8,6 +8,7 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
+from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller
 from lamplighter.adapters.doctor.bootstrap import VERSION, Bootstrap
 from lamplighter.adapters.doctor.inside import seen
@@ -109,6 +110,15 @@ def test_the_bootstrap_has_a_version_or_is_not_there() -> None:
     boto3.client("ssm").put_parameter(Name=VERSION, Value="new", Type="String", Overwrite=True)
     with pytest.raises(OutsideFailed, match="gives 'new', which is not a version"):
         Bootstrap().version()
+
+
+@pytest.mark.parametrize("answer", [{}, {"version": ""}, {"version": "x"}, {"version": "9" * 5000}])
+def test_a_cluster_without_a_version_is_not_read(answer: dict[str, Any]) -> None:
+    adoption = Adoption()
+    with Stubber(adoption._eks) as eks:
+        eks.add_response("describe_cluster", {"cluster": {"name": "lab", **answer}})
+        with pytest.raises(OutsideFailed, match="eks:DescribeCluster"):
+            adoption.cluster_if_there("lab")
 
 
 def test_a_quota_without_a_value_is_no_quota() -> None:

@@ -74,6 +74,7 @@ class Eks(Cluster):
                 "scalingConfig": dict(found.sizes),
                 "instanceTypes": ["g4dn.xlarge"],
                 "amiType": "AL2023_x86_64_NVIDIA",
+                "subnets": ["subnet-0a"],
                 "resources": {"autoScalingGroups": [{"name": found.group.name}]},
                 "health": {"issues": list(found.issues)},
             }

@@ -6,7 +6,9 @@ The steps call our real function, as the cluster stack's template does (stacks/c
 import json
 from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from email.message import Message
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
 
 from botocore.exceptions import ClientError
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 MARKED = timedelta(minutes=15)
 """How long a pool stays blocked if a deploy dies and nothing ends its mark."""
+BAD = 400
+"""Statuses from here on are errors."""
 DIES = 40
 """A deploy of a history that takes this many minutes dies so."""
 
@@ -38,7 +42,7 @@ class CloudFormation:
         step = self._world.supply.size_step(pool)
         gate = {"Pool": pool, "Digest": str(before + 1), **(step.names if step else {})}
         known = f"gate-{pool}-{before}"
-        answer = self._ask("Update", "Gate", known, gate, {**gate, "Digest": str(before)})
+        answer = self.ask("Update", "Gate", known, gate, {**gate, "Digest": str(before)})
         if answer is None:
             return None
         self._outdated.append(("Gate", known, {**gate, "Digest": str(before)}))
@@ -52,7 +56,7 @@ class CloudFormation:
             return None
         now = self._digests.get(pool, 0)
         size = {"Pool": pool, "Digest": str(now), **step.names}
-        answer = self._ask("Update", step.kind, "size-of-any", size, {**size, "Digest": str(now - 1)})
+        answer = self.ask("Update", step.kind, "size-of-any", size, {**size, "Digest": str(now - 1)})
         return None if answer is None else int(answer["Data"][step.answer])
 
     def write(self, pool: str, size: int) -> None:
@@ -70,7 +74,7 @@ class CloudFormation:
     def finish(self) -> None:
         """Everything is written, or rolled back: the replaced resources are deleted."""
         for kind, known, properties in self._outdated:
-            self._ask("Delete", kind, known, properties)
+            self.ask("Delete", kind, known, properties)
         self._outdated.clear()
 
     def changes_currency(self, before: str, after: str) -> bool:
@@ -78,14 +82,21 @@ class CloudFormation:
         budget = self._world.lab.guard.budget
         asked = {"Period": budget.period, "TimeZone": self._world.lab.time_zone}
         new, old = {"Currency": after, **asked}, {"Currency": before, **asked}
-        return self._ask("Update", "Currency", "currency", new, old) is not None
+        return self.ask("Update", "Currency", "currency", new, old) is not None
 
     def is_told(self, request: Any, **_settings: Any) -> AbstractContextManager[None]:
         """Replaces urlopen: takes the answer of a step."""
-        self._answers[request.full_url] = json.loads(request.data)
+
+        def put() -> tuple[int, Json]:
+            self._answers[request.full_url] = json.loads(request.data)
+            return 200, {}
+
+        status, _ = self._world.functions.cross("https", "PUT", put)
+        if status >= BAD:
+            raise HTTPError(request.full_url, status, "refused for a test", Message(), None)
         return nullcontext()
 
-    def _ask(
+    def ask(
         self, request: str, kind: str, known: str, properties: Json, old: Json | None = None
     ) -> Json | None:
         url = f"https://cloudformation-custom-resource-response-apnortheast2.s3.amazonaws.com/{len(self._answers)}"

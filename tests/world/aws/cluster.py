@@ -20,7 +20,14 @@ class Cluster:
             "cluster": {
                 "name": name,
                 "status": "ACTIVE",
+                "version": "1.34",
                 "endpoint": "https://kubernetes.world",
                 "certificateAuthority": {"data": data},
+                "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
             }
+        }
+
+    def describe_access_entry(self, *, clusterName: str, principalArn: str) -> Json:
+        return {
+            "accessEntry": {"clusterName": clusterName, "principalArn": principalArn, "type": "EC2_LINUX"}
         }

@@ -44,6 +44,17 @@ class Ec2(SecurityGroups):
         """EC2 is eventually consistent: a new instance runs before every answer has it."""
         return self._now() - machine.launched >= timedelta(seconds=machine.listed_after)
 
+    def describe_instance_type_offerings(self, *, LocationType: str, Filters: list[Json]) -> Json:
+        [types] = [each["Values"] for each in Filters]
+        return {
+            "InstanceTypeOfferings": [
+                {"InstanceType": name, "LocationType": LocationType, "Location": ZONE} for name in types
+            ]
+        }
+
+    def describe_subnets(self, *, SubnetIds: list[str]) -> Json:
+        return {"Subnets": [{"SubnetId": name, "AvailabilityZone": ZONE} for name in SubnetIds]}
+
     def describe_tags(self, *, Filters: list[Json], MaxResults: int) -> Json:
         """EC2 has the tags of an ended instance for a while."""
         wanted = {each["Name"]: each["Values"] for each in Filters}

@@ -40,6 +40,12 @@ class Roles:
     def list_role_policies(self, *, RoleName: str) -> Json:
         return {"PolicyNames": [name for role, name in self.policies if role == RoleName]}
 
+    def list_attached_role_policies(self, *, RoleName: str) -> Json:
+        return {"AttachedPolicies": [{"PolicyName": f"{RoleName}-of-the-stack"}]}
+
+    def get_role(self, *, RoleName: str) -> Json:
+        return {"Role": {"RoleName": RoleName}}
+
     def denies(self, role: str | None, tags: Mapping[str, str]) -> bool:
         """Whether a policy of the role denies, now, a launch that asks for these tags."""
         acting = [

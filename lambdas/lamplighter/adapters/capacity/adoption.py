@@ -1,6 +1,7 @@
 """Reads an existing cluster and node group, to adopt them. Changes nothing."""
 
 import base64
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
+
+VERSION = re.compile(r"1\.[0-9]{2,3}")
 
 
 @border
@@ -51,7 +54,7 @@ class Adoption:
                 if error_code(error) != "ResourceNotFoundException":
                     raise
                 return None
-        if found is None:
+        if found is None or not VERSION.fullmatch(found.get("version", "")):
             raise OutsideFailed(
                 reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )
@@ -59,7 +62,7 @@ class Adoption:
         return ExistingCluster(
             name=name,
             region=self._eks.meta.region_name,
-            version=found.get("version", ""),
+            version=found["version"],
             # Clusters that are older than access entries have no accessConfig.
             authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
             public_endpoint=network.get("endpointPublicAccess", True),

@@ -25,7 +25,7 @@ class FailedRecord(NamedTuple):
     """A record whose item could not be shown: its sequence number, and the error."""
 
     record: str
-    error: LamplighterError
+    error: Exception
 
 
 def show(event: Mapping[str, object], on: Board) -> list[FailedRecord]:
@@ -79,7 +79,7 @@ def _each(do: Callable[[str, Board], None], these: Mapping[str, str], on: Board)
     for one, record in these.items():
         try:
             do(one, on)
-        except LamplighterError as error:
-            logger().warning("the board could not show %s: %s", one, error)
+        except Exception as error:  # noqa: BLE001 -- a fault of ours over one item is not the others' failure
+            logger().warning("the board could not show %s: %s: %s", one, type(error).__name__, error)
             failed.append(FailedRecord(record, error))
     return failed

@@ -102,7 +102,7 @@ def _put(url: str, body: bytes) -> None:
         try:
             with urlopen(request, timeout=SECONDS):  # noqa: S310 -- CloudFormation's own address
                 return
-        except OSError as error:
+        except Exception as error:  # whatever it is, CloudFormation would wait for an hour
             _logger.warning("CloudFormation was not told, try %d: %s", attempt, error)
             if attempt == TRIES:
                 raise OutsideFailed(

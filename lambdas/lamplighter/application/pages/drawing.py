@@ -13,6 +13,7 @@ from lamplighter import clock
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.page_store import LAB, PageStore, receipt_key
 from lamplighter.adapters.aws.view_reading import read_lab, receipt_of
+from lamplighter.errors import LamplighterError
 from lamplighter.pages import lab_page, receipt_page, wording
 
 if TYPE_CHECKING:
@@ -39,28 +40,36 @@ class PageServices:
 
 
 def draw(event: Mapping[str, Any], page_services: PageServices) -> list[str]:
-    """The pages that were written."""
+    """The pages that were written. Raises the first error, after the pages of all pools were tried."""
     records = event.get("Records")
     keys = [_key(record) for record in records] if isinstance(records, list) else None
-    return [key for key, written in _draw(page_services, keys) if written]
-
-
-def _draw(page_services: PageServices, keys: list[tuple[str, str]] | None) -> Iterator[tuple[str, bool]]:
     words = wording.of(page_services.lab)
+    drawn: list[str] = []
+    failed: list[LamplighterError] = []
     for pool in page_services.lab.pools:
         moved = None if keys is None else [sort for partition, sort in keys if partition == POOL + pool]
         if moved == []:
             continue
-        for receipt in page_services.ledger.receipts(pool, ALSO + _receipts(moved or [])):
-            view = receipt_of(page_services.ledger, page_services.lab, receipt)
-            key = receipt_key(receipt)
-            yield (
-                key,
-                page_services.store.keep(
-                    key, receipt_page.page(view, page_services.lab.name, page_services.lab.region, words)
-                ),
-            )
-    yield LAB, _keep_lab(page_services, words)
+        try:
+            drawn += _receipt_pages(pool, ALSO + _receipts(moved or []), page_services, words)
+        except LamplighterError as error:
+            failed.append(error)
+    if _keep_lab(page_services, words):
+        drawn.append(LAB)
+    if failed:
+        raise failed[0]
+    return drawn
+
+
+def _receipt_pages(
+    pool: str, newest: int, page_services: PageServices, words: wording.Wording
+) -> Iterator[str]:
+    for receipt in page_services.ledger.receipts(pool, newest):
+        view = receipt_of(page_services.ledger, page_services.lab, receipt)
+        page = receipt_page.page(view, page_services.lab.name, page_services.lab.region, words)
+        key = receipt_key(receipt)
+        if page_services.store.keep(key, page):
+            yield key
 
 
 def _keep_lab(page_services: PageServices, words: wording.Wording) -> bool:

@@ -14,7 +14,7 @@ from lamplighter.adapters.slack.secret import Secrets
 from lamplighter.application.slack.log import failed
 from lamplighter.domain.slack.asked import request, signature
 from lamplighter.domain.slack.asked.request import Request
-from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.errors import BadInput
 
 LARGEST = 16 * 1024
 AT_ONCE = 10
@@ -85,7 +85,7 @@ class RequestHandler:
             name = str(message["messageId"])
             try:
                 read = self._read(message) if secret else None
-            except LamplighterError as error:
+            except Exception as error:  # noqa: BLE001 -- whatever it is, the messages come again
                 # It is asked for once a batch: each time may take a second.
                 failed(error)
                 secret = False

@@ -1,0 +1,48 @@
+"""An experiment inside a lease, while a call of its function fails in any way: law 10, and no error without a name."""
+
+from datetime import timedelta
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.experiments.catalogue import DEVICE_PLUGIN_OFF, NCCL_BLOCKED
+from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, leased
+from tests.world.faults import Fault
+from tests.world.our_code import forget_workers
+from tests.world.world import World
+
+FUNCTION = "experiments"
+CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name)
+"""One changes the rules of security groups, the other the ClusterPolicy."""
+FAILS_FOR, LEASE = timedelta(minutes=30), 60
+
+
+class Experiment:
+    """One experiment; the fault is in force from its beginning for half an hour."""
+
+    def __init__(self, name: str, fault: Fault | None = None) -> None:
+        self.name, self.faults = name, (fault,) if fault else ()
+        self.world = World(LAB, NOON, 1)
+
+    def broken(self) -> list[str]:
+        """What did not hold."""
+        with self.world as world:
+            judge = Judge(world)
+            world.event_queue.every(SECONDS, judge.look, 1.0)
+            ledger, lease = Ledger("gpu-lab-ledger"), leased(world, LEASE)
+            planned = ledger.lease("gpu", lease)
+            assert planned is not None
+            forget_workers()
+            world.functions.faults = self.faults
+            begin(world, self.name)
+            world.run(FAILS_FOR)
+            world.functions.faults = ()
+            world.run(planned.closes - world.now + timedelta(minutes=30))
+            ended = ledger.lease("gpu", lease)
+            assert ended is not None
+            found = judge.broken(ended.closes, planned.closes, NOON)
+            found += [f"an error without a name: {each}" for each in world.functions.unnamed]
+            left = [name for name in world.scheduler.entries if name.startswith("experiment-")]
+            return found + [f"schedules are left: {left}"] * bool(left)
+
+    def known(self) -> list[str]:
+        """Each call of the function so far."""
+        return [call for function, call in self.world.functions.known if function == FUNCTION]
