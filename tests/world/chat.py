@@ -14,7 +14,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.environment import lab
 from lamplighter.application.slack.answering import respond
-from lamplighter.application.slack.context import SlackServices
+from lamplighter.application.slack.context import NotStarted, SlackServices
 from lamplighter.application.slack.receiving import TRIES, SignedRequest
 from lamplighter.domain.commands import orders
 from lamplighter.domain.people.person import Person
@@ -83,8 +83,15 @@ class Chat:
 
         signed = SignedRequest(request, key, made, made)
 
+        def answer() -> None:
+            try:
+                respond(signed, self._office())
+            except NotStarted as error:
+                # The function names the message to its queue, which hands it out again.
+                raise error.said from error
+
         for _ in range(TRIES):
-            _, failure = world.functions.at_once("slack", "answer", lambda: respond(signed, self._office()))
+            _, failure = world.functions.at_once("slack", "answer", answer)
             if failure is None:
                 break
         return key
