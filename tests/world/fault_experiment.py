@@ -5,13 +5,15 @@ from datetime import timedelta
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, leased
-from tests.world.faults import Fault
+from tests.world.faults import DISTORTIONS, Fault
 from tests.world.our_code import forget_workers
 from tests.world.world import World
 
 FUNCTION = "experiments"
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name)
 """One changes the rules of security groups, the other the ClusterPolicy."""
+LIED_TO = {"kubernetes.GET clusterpolicies", "ec2.describe_security_group_rules"}
+"""What tells how it was before: nobody can put back what a false answer hid."""
 FAILS_FOR, LEASE = timedelta(minutes=30), 60
 
 
@@ -39,6 +41,8 @@ class Experiment:
             ended = ledger.lease("gpu", lease)
             assert ended is not None
             found = judge.broken(ended.closes, planned.closes, NOON)
+            if any(fault.call in LIED_TO and fault.kind in DISTORTIONS for fault in self.faults):
+                found = [each for each in found if not each.endswith("it is not as before")]
             found += [f"an error without a name: {each}" for each in world.functions.unnamed]
             left = [name for name in world.scheduler.entries if name.startswith("experiment-")]
             return found + [f"schedules are left: {left}"] * bool(left)

@@ -13,6 +13,7 @@ import pytest
 
 import handlers
 from tests.lengths import LONG, SEED
+from tests.properties.histories import histories
 from tests.properties.laws import test_faults as evenings
 from tests.world.fault_answers import Answers
 from tests.world.fault_experiment import CHANGING, FUNCTION, Experiment
@@ -21,6 +22,8 @@ from tests.world.faults import Fault, kinds
 
 ONE_IN = 1 if LONG else 4
 """Of the experiment's calls a short run tries some."""
+KINDS = histories(1, share=100)
+"""The kinds of faults of a call that are tried."""
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +33,9 @@ def answers() -> Iterator[Answers]:
 
 
 def faults(chance: random.Random, function: str, call: str) -> Iterator[Fault]:
-    """The faults of a call, in a short run one of them; some reads of the ledger fail for one pool alone."""
+    """Some faults of a call; some reads of the ledger fail for one pool alone."""
     found = kinds(call)
-    for kind in found if LONG else [chance.choice(found)]:
+    for kind in chance.sample(found, min(KINDS, len(found))):
         pool = chance.choice((None, None, "gpu", "big"))
         yield Fault(call, kind, function, names_of(pool) if pool and call == "dynamodb.query" else ())
 
