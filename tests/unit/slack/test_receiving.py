@@ -178,6 +178,17 @@ def test_an_approval_that_comes_too_late_leaves_the_ask_to_the_next(door: Knocks
     assert "Granted" in door.press(approve, "U0INSTRUCT")["text"]
 
 
+def test_a_decline_that_comes_late_declines(door: Knocks) -> None:
+    door.press(buttons(door.type("open", "U0STUDENT"))["ask"], "U0STUDENT")
+    approve, decline = approver_buttons(door)
+    waiting = [
+        signed(pressed(button, "U0INSTRUCT", name)) for name, button in (("no", decline), ("yes", approve))
+    ]
+    door.lab.at(15)
+    assert door.told(waiting[0])["text"].startswith("Declined.")
+    assert "Declined by" in door.told(waiting[1])["text"]
+
+
 class Killed(BaseException):
     """Lambda ends a function that takes too long."""
 

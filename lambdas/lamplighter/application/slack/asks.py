@@ -79,7 +79,7 @@ def settle(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     if why is not None:
         return answers.may_not(why, None, said, context.speech)
     late = approved.too_old(context.slack_services.now(), generation=0)
-    if late is not None:
+    if late is not None and wants.word is Word.APPROVE and asked.state == "asked":
         raise Refused(late)
     state = "approved" if wants.word is Word.APPROVE else "declined"
     after = ledger.settle_ask(asked, state, context.person.written, context.key)

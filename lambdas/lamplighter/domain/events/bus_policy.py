@@ -6,6 +6,7 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-l
 
 A call may have events of several sources and types, and AWS documents no answer for them. So a denial holds if any of
 the call's events is denied, and an allowance only if all are allowed, whether AWS judges them one by one or together.
+Judged together, a call with events of two entries may be refused. EventBridge itself refuses an event without a source.
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html
 
 An entry's principals are named by a condition. As principals of the statement AWS would keep the ids of the roles: a
@@ -34,8 +35,8 @@ Statement = Mapping[str, Any]
 def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
     """The statements in the order in which they may be written; `tellers` are the roles of the lab's functions.
 
-    A source is known to the bus only after everybody but its principals is denied it. Each `Sid` follows from the
-    source, so that a change of one entry touches no statement of another.
+    A source is known to the bus only after everybody but its principals is denied it. Each `Sid` follows from the lab
+    and the source, so that a change of one entry touches no statement of another, and no two labs share one.
     """
     own, entries = source(lab.name), lab.events.allow if lab.events else {}
 
@@ -50,10 +51,12 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
             "Condition": conditions,
         }
 
-    denied = [deny("LabItself", {ANY: {SOURCE: own}, "ArnNotEquals": {PRINCIPAL: list(tellers)}})]
+    denied = [
+        deny(f"LabItself{_name(lab)}", {ANY: {SOURCE: own}, "ArnNotEquals": {PRINCIPAL: list(tellers)}})
+    ]
     allowed: list[Statement] = []
     for entry in entries.values():
-        name, mine = _name(entry.source), {SOURCE: entry.source}
+        name, mine = _name(lab, entry.source), {SOURCE: entry.source}
         denied += [
             deny(f"Others{name}", {ANY: mine, "ArnNotEquals": {PRINCIPAL: list(entry.principals)}}),
             deny(f"Types{name}", {ANY: mine, ANY_OTHER: {DETAIL_TYPE: list(entry.may)}}),
@@ -67,16 +70,20 @@ def statements(lab: Lab, bus: str, tellers: Sequence[str]) -> list[Statement]:
                 "Principal": {"AWS": [f"arn:{partition}:iam::{account}:root" for account in accounts]},
                 "Action": PUT,
                 "Resource": bus,
-                # Who of them, and which types, the two denials say.
-                "Condition": {ALL: {SOURCE: entry.source}, "Null": {SOURCE: "false"}},
+                # Which types, a denial says.
+                "Condition": {
+                    ALL: {SOURCE: entry.source},
+                    "Null": {SOURCE: "false"},
+                    "ArnEquals": {PRINCIPAL: list(entry.principals)},
+                },
             }
         )
     known = [own, *(entry.source for entry in entries.values())]
-    return [*denied, deny("KnownSources", {ANY_OTHER: {SOURCE: known}}), *allowed]
+    return [*denied, deny(f"KnownSources{_name(lab)}", {ANY_OTHER: {SOURCE: known}}), *allowed]
 
 
-def _name(of_source: str) -> str:
-    return hashlib.sha256(of_source.encode()).hexdigest()[:8]
+def _name(lab: Lab, of_source: str = "") -> str:
+    return hashlib.sha256(f"{lab.name} {of_source}".encode()).hexdigest()[:6]
 
 
 def characters(lab: Lab) -> int:
