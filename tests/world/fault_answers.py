@@ -21,6 +21,7 @@ from lamplighter.application.slack.receiving import SIGNATURE, STAMP
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.kept import Reply
+from tests.lengths import SEED
 from tests.world.chat import HOOK, TEACHER
 from tests.world.fault_story import LAB, names_of
 from tests.world.faults import DISTORTIONS, HTTPS, STATUSES, Fault
@@ -109,6 +110,7 @@ class Answers:
     def broken(self, fault: Fault) -> list[str]:
         """What does not hold where that function meets the fault in its first call."""
         function = str(fault.function)
+        self.world.functions.fault_chance.seed(f"{SEED} {fault}")
         shown = self._shown(function, (fault,))
         found = [f"an error without a name: {each}" for each in self.world.functions.unnamed]
         found += self._unanswered
@@ -269,8 +271,8 @@ def _may_write(function: str, pk: str, sk: str) -> bool:
         case "doctor":
             return pk in {"POOL#*", "LAB"}
         case "deploy":
-            # The planner runs in it, and says what it corrected.
-            return pk == "LAB" or sk.startswith(("DEPLOY", "AUDIT#"))
+            # The planner runs in it, and says what it corrected. While a step waits, the guard sweeps.
+            return pk == "LAB" or pk.startswith("DEPLOY#") or sk == "STATE" or sk.startswith("AUDIT#")
     return False
 
 
@@ -280,5 +282,8 @@ def _differences(usual: Sequence[str], shown: Sequence[str], fault: Fault) -> It
     refused = (fault.call in TO_ONE and fault.kind in DECLINED) or (fault.call, fault.kind) == KEPT_BEFORE
     for text in sorted({*usual, *shown}):
         least, most = usual.count(text), usual.count(text) * (MOST if unknown else 1)
+        # A post whose time stamp is false is not found again, so it is not changed.
+        if fault.call == "slack.chat.postMessage" and fault.kind in DISTORTIONS:
+            least = 0
         if not least <= shown.count(text) <= most and not refused:
-            yield f"{shown.count(text)} times instead of {least}: {text[:200]}"
+            yield f"{shown.count(text)} times instead of {usual.count(text)}: {text[:200]}"

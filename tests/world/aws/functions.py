@@ -75,7 +75,7 @@ class Functions:
         """What calls answer from now on. The first that meets a call decides."""
         self.known: dict[tuple[str, str], None] = {}
         """Each call that a function has made, in order: the function, and the call."""
-        self._of_faults = random.Random(0)
+        self.fault_chance = random.Random(0)
         self._back = threading.Semaphore(0)
         self._parked: list[Invocation] = []
         self._failure: BaseException | None = None
@@ -150,7 +150,7 @@ class Functions:
         self.known[invocation.function, call] = None
         for fault in self.faults:
             if fault.meets(invocation.function, call, given):
-                return fault.answer(act, self._of_faults)
+                return fault.answer(act, self.fault_chance)
         for trouble in invocation.troubles:
             if trouble.at == invocation.calls:
                 return self._in_trouble(invocation, trouble, operation, act)

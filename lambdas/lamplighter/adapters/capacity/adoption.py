@@ -9,6 +9,7 @@ from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool
 from lamplighter.domain.pool.node_pool_adoption import ServiceAccount
 from lamplighter.errors import BadInput, OutsideFailed
@@ -59,18 +60,20 @@ class Adoption:
                 reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )
         network = found.get("resourcesVpcConfig", {})
-        return ExistingCluster(
-            name=name,
-            region=self._eks.meta.region_name,
-            version=found["version"],
-            # Clusters that are older than access entries have no accessConfig.
-            authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
-            public_endpoint=network.get("endpointPublicAccess", True),
-            public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
-            support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
-            status=found.get("status", "ACTIVE"),
-            names_its_key=_names_its_key(found),
-            auto_mode=found.get("computeConfig", {}).get("enabled", False),
+        return checked(
+            ExistingCluster(
+                name=name,
+                region=self._eks.meta.region_name,
+                version=found["version"],
+                # Clusters that are older than access entries have no accessConfig.
+                authentication=found.get("accessConfig", {}).get("authenticationMode", "CONFIG_MAP"),
+                public_endpoint=network.get("endpointPublicAccess", True),
+                public_cidrs=tuple(network.get("publicAccessCidrs") or ["0.0.0.0/0"]),
+                support=found.get("upgradePolicy", {}).get("supportType", "EXTENDED"),
+                status=found.get("status", "ACTIVE"),
+                names_its_key=_names_its_key(found),
+                auto_mode=found.get("computeConfig", {}).get("enabled", False),
+            )
         )
 
     def group(self, cluster: str, name: str) -> ExistingPool:
@@ -107,23 +110,27 @@ class Adoption:
                 return None
         scaling = found.get("scalingConfig", {})
         groups = self._groups(found)
-        return ExistingPool(
-            name=name,
-            status=found.get("status", "ACTIVE"),
-            instance_types=self._instance_types(found),
-            ami_type=found.get("amiType", ""),
-            capacity_type=found.get("capacityType", "ON_DEMAND"),
-            minimum=scaling.get("minSize", 0),
-            maximum=scaling.get("maxSize", 0),
-            desired=scaling.get("desiredSize", 0),
-            group_tags={
-                tag.get("Key", ""): tag.get("Value", "") for group in groups for tag in group.get("Tags", [])
-            },
-            release=found.get("releaseVersion", ""),
-            subnets=tuple(found.get("subnets", [])),
-            group=next(iter(_group_names(found)), ""),
-            # EKS asks Auto Scaling for it, and so may a person.
-            warm_pool=any("WarmPoolConfiguration" in group for group in groups),
+        return checked(
+            ExistingPool(
+                name=name,
+                status=found.get("status", "ACTIVE"),
+                instance_types=self._instance_types(found),
+                ami_type=found.get("amiType", ""),
+                capacity_type=found.get("capacityType", "ON_DEMAND"),
+                minimum=scaling.get("minSize", 0),
+                maximum=scaling.get("maxSize", 0),
+                desired=scaling.get("desiredSize", 0),
+                group_tags={
+                    tag.get("Key", ""): tag.get("Value", "")
+                    for group in groups
+                    for tag in group.get("Tags", [])
+                },
+                release=found.get("releaseVersion", ""),
+                subnets=tuple(found.get("subnets", [])),
+                group=next(iter(_group_names(found)), ""),
+                # EKS asks Auto Scaling for it, and so may a person.
+                warm_pool=any("WarmPoolConfiguration" in group for group in groups),
+            )
         )
 
     def karpenter_role(self, cluster: str, account: ServiceAccount | None) -> str | None:

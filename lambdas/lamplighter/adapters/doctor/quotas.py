@@ -32,7 +32,7 @@ class AccountQuotas:
     def _of(self, service: str, code: str) -> float:
         with outside("servicequotas:GetServiceQuota", f"{service}/{code}"):
             found = self._quotas.get_service_quota(ServiceCode=service, QuotaCode=code)["Quota"].get("Value")
-        if found is None:
+        if not isinstance(found, int | float):
             raise OutsideFailed(reason("doctor.quota-without-value", quota=f"{service}/{code}"))
         return found
 
