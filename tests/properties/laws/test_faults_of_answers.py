@@ -63,7 +63,7 @@ def test_what_was_wrong_once_is_right(answers: Answers, fault: Fault) -> None:
 
 
 @pytest.mark.longer
-@pytest.mark.timeout(5400 if LONG else 300)
+@pytest.mark.timeout(5400)
 @pytest.mark.parametrize("function", Answers.functions)
 def test_whatever_fails_an_answer_is_given_and_nothing_else_is_touched(
     answers: Answers, function: str
@@ -75,7 +75,7 @@ def test_whatever_fails_an_answer_is_given_and_nothing_else_is_touched(
 
 
 @pytest.mark.longer
-@pytest.mark.timeout(5400 if LONG else 300)
+@pytest.mark.timeout(5400)
 @pytest.mark.parametrize("name", CHANGING)
 def test_whatever_fails_an_experiment_is_undone_when_its_lease_ends(name: str) -> None:
     chance, usual = random.Random(f"{SEED} {name}"), Experiment(name)
@@ -85,7 +85,6 @@ def test_whatever_fails_an_experiment_is_undone_when_its_lease_ends(name: str) -
             assert Experiment(name, fault).broken() == [], fault
 
 
-@pytest.mark.timeout(300)
 def test_each_function_is_in_a_story(answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:
     tried = {(function, call) for _, function, call in evenings.calls()} | set(answers.known())
     for name in CHANGING:

@@ -140,5 +140,5 @@ def test_the_same_seed_is_the_same_history() -> None:
 def test_a_call_or_a_service_that_the_world_does_not_know_fails_by_its_name() -> None:
     with World(LAB, NOON), pytest.raises(NotInTheWorld, match=r"no ec2\.describe_vpcs yet: add it"):
         boto3.client("ec2").describe_vpcs()
-    with World(LAB, NOON), pytest.raises(NotInTheWorld, match="no service s3 yet"):
-        boto3.client("s3")
+    with World(LAB, NOON), pytest.raises(NotInTheWorld, match="no service efs yet"):
+        boto3.client("efs")
