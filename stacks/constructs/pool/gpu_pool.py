@@ -70,7 +70,14 @@ class GpuPool(Construct):
             "Size",
             kind="DesiredSize",
             function=gatekeeper,
-            properties={"Cluster": cluster_name, "Nodegroup": spec.name, "Digest": digest},
+            properties={
+                "Cluster": cluster_name,
+                "Nodegroup": spec.name,
+                "Digest": digest,
+                # The first release answered a number. CloudFormation may take the text for another size, so the size
+                # is read anew at the upgrade: else the group would get that of its last change.
+                "Answer": "text",
+            },
         )
         self._spec, self._template = spec, template
         gate.node.add_dependency(role)
