@@ -119,8 +119,8 @@ def _holds(written: str, key: str, wanted: Sequence[str], request: Values) -> bo
         return found[0] if found is not None and len(found) == 1 else None
 
     fits = [any(test(each, value, variables) for each in wanted) != negated for value in values]
-    # AWS promises nothing for several values without a quantity, so no statement applies by them: reference_policies_
-    # condition-single-vs-multi-valued-context-keys.html.
+    # AWS promises nothing for several values without a quantity, so no statement applies by them:
+    # https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-single-vs-multi-valued-context-keys.html
     return any(fits) if quantity == "ForAnyValue" else all(fits) and (quantity != "" or len(fits) == 1)
 
 

@@ -197,17 +197,18 @@ def _tags_asked_for(members: Members) -> Iterator[tuple[str, Values]]:
 
 
 def _entries(call: Call, state: State) -> Iterator[Ask]:
-    """An ask for each entry of PutEvents, with its bus, source and type; then one for each bus with all its entries.
+    """An ask for each entry of PutEvents, with its bus, source and type; then one for each bus with several entries.
 
     Both keys have several values (Service Authorization Reference, "Amazon EventBridge"; EventBridge user guide,
     "Using IAM policy conditions in Amazon EventBridge"). AWS documents no answer for several entries, so a policy must
     be right whether AWS judges them one by one or as one request.
     """
     entries = call.members.get("Entries") or []
-    buses = {str(entry.get("EventBusName") or ""): None for entry in entries}
-    groups = [[entry] for entry in entries]
-    groups += [[each for each in entries if str(each.get("EventBusName") or "") == bus] for bus in buses]
-    for group in groups:
+    of_buses: dict[str, list[Members]] = {}
+    for entry in entries:
+        of_buses.setdefault(str(entry.get("EventBusName") or ""), []).append(entry)
+    several = [group for group in of_buses.values() if len(group) > 1]
+    for group in [*([entry] for entry in entries), *several]:
         found = ask(call.action, {"Entries": group[:1]}, state)
         said: dict[str, Values] = {
             f"events:{key}": tuple(dict.fromkeys(str(each[name]) for each in group if each.get(name)))
