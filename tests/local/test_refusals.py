@@ -2,6 +2,7 @@
 
 import pytest
 
+from local.aws.ec2.read_throttle import BURST, RATE, ReadThrottle
 from local.aws.refusals import failed, throttled
 
 CODE = """
@@ -53,3 +54,19 @@ def test_a_function_s_call_is_refused_as_the_service_words_it(aws, service, slow
     assert set(asked) == {(service, "f", "Scale", "gpu")}
     aws.embedded.refusals.judge = None
     assert aws.call("dynamodb", "list_tables")["TableNames"] == []
+
+
+def test_all_callers_of_an_account_share_what_ec2_lets_them_read(aws):
+    aws.function("f", CODE, role=aws.role("caller", "*"))
+    aws.hold()
+    aws.embedded.refusals.judge = reads = ReadThrottle(aws.clock)
+
+    assert all(reads.read("DescribeInstances") for _ in range(int(BURST)))
+    assert not reads.read("DescribeInstances")
+    assert aws.invoke("f", {"service": "ec2"})[0] is None  # time passed while it began
+    while reads.read("DescribeInstances"):
+        pass
+    refused = aws.invoke("f", {"service": "ec2"})
+    assert refused == (["RequestLimitExceeded", 503], None)
+    aws.clock.sleep(1 / RATE)
+    assert reads.read("DescribeInstances")

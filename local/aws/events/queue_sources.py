@@ -1,14 +1,16 @@
 """Event source mappings of SQS queues: messages, in batches, to Lambda functions.
 
 Lambda receives in the name of the function's role, deletes what the function took, and leaves what it named as failed
-for the queue's visibility timeout. At most `MaximumConcurrency` batches are at work at a time.
-https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
+for the queue's visibility timeout. At most `MaximumConcurrency` batches are at work at a time. Where a mapping has a
+batching window, several pollers gather side by side, and a message goes to one that has none yet: AWS does not say
+which of them receives it. https://docs.aws.amazon.com/lambda/latest/dg/with-sqs.html
 """
 
 import base64
 import json
 import logging
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -36,6 +38,9 @@ MOST_AT_ONCE = 10
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 #: Seconds until an empty queue is looked at again for messages that become visible: SQS's clock has whole seconds.
 A_LITTLE_LATER = 1.0
+#: With a batching window, however short, Lambda may wait so long for the messages of a quiet queue ("Polling and
+#: batching behavior" there).
+QUIET_SECONDS = 20.0
 
 
 class QueueSources:
@@ -48,7 +53,9 @@ class QueueSources:
         self._clock = clock
         self._functions = functions
         self._lock = threading.Lock()
-        self._at_work: dict[str, int] = {}
+        #: By mapping: pollers that gather a batch or have one at work, and batches at work.
+        self._polling: Counter[str] = Counter()
+        self._at_work: Counter[str] = Counter()
         #: Changes the deliveries of queues by a script.
         self.faults = DeliveryFaults[QueueDelivery]()
 
@@ -66,20 +73,23 @@ class QueueSources:
         return [mapping for mapping in found if mapping.event_source_arn == queue and mapping.enabled]
 
     def _poll(self, mapping: Any, delay: float) -> None:
-        self._clock.sleep(delay + float(mapping.max_batch_window or 0))
-        most = int((mapping.scaling_config or {}).get("MaximumConcurrency") or POLLERS)
-        with self._lock:
-            if self._at_work.get(mapping.uuid, 0) >= most:
-                return
-            self._at_work[mapping.uuid] = self._at_work.get(mapping.uuid, 0) + 1
+        self._clock.sleep(delay)
+        if not self._counted(self._polling, mapping, POLLERS if mapping.max_batch_window else _most(mapping)):
+            return
         try:
             while mapping in self._mappings(mapping.event_source_arn) and self._batch(mapping):
                 pass
         except ClientError as error:
             LOG.warning("%s receives nothing: %s", mapping.function_arn, error)
         finally:
-            with self._lock:
-                self._at_work[mapping.uuid] -= 1
+            self._polling[mapping.uuid] -= 1
+
+    def _counted(self, counter: Counter[str], mapping: Any, most: int) -> bool:
+        """Counts one more of the mapping's, unless there are so many."""
+        with self._lock:
+            free = counter[mapping.uuid] < most
+            counter[mapping.uuid] += free
+        return free
 
     def _batch(self, mapping: Any) -> bool:
         """One batch; False where no message is visible."""
@@ -87,12 +97,15 @@ class QueueSources:
         queue = {
             "QueueUrl": self._service_context.call("sqs", "get_queue_url", {"QueueName": name})["QueueUrl"]
         }
-        received_at, found = self._clock.time(), self._received(mapping, queue)
+        received_at, found = self._clock.time(), self._received(mapping, queue, mapping.batch_size)
         if not found:
             return False
+        if mapping.max_batch_window:
+            self._clock.sleep(max(QUIET_SECONDS, float(mapping.max_batch_window)))
+            found += self._received(mapping, queue, mapping.batch_size - len(found))
         named = self._call(mapping, "get_queue_attributes", **queue, AttributeNames=["VisibilityTimeout"])
         visible_at = received_at + float(named["Attributes"]["VisibilityTimeout"])
-        failed = self._bring(mapping, found, visible_at)
+        failed = self._bring_in_turn(mapping, found, visible_at)
         done = [each for each in found if each["MessageId"] not in failed]
         for start in range(0, len(done), MOST_AT_ONCE):
             entries = [
@@ -105,13 +118,13 @@ class QueueSources:
             self._look(mapping.event_source_arn, again)
         return True
 
-    def _received(self, mapping: Any, queue: Document) -> list[Document]:
-        """As many visible messages as a batch takes."""
+    def _received(self, mapping: Any, queue: Document, wanted: int) -> list[Document]:
+        """So many messages, or as many as are visible."""
         found: list[Document] = []
-        while len(found) < mapping.batch_size:
-            most = min(MOST_AT_ONCE, mapping.batch_size - len(found))
-            wanted = {"MessageSystemAttributeNames": ["All"], "MessageAttributeNames": ["All"]}
-            answer = self._call(mapping, "receive_message", **queue, **wanted, MaxNumberOfMessages=most)
+        while len(found) < wanted:
+            most = min(MOST_AT_ONCE, wanted - len(found))
+            names = {"MessageSystemAttributeNames": ["All"], "MessageAttributeNames": ["All"]}
+            answer = self._call(mapping, "receive_message", **queue, **names, MaxNumberOfMessages=most)
             more = answer.get("Messages", [])
             found += more
             if len(more) < most:
@@ -122,6 +135,17 @@ class QueueSources:
         """A call of SQS in the name of the function's role."""
         role = self._functions.role(mapping.function_arn)
         return self._service_context.call("sqs", operation, request, role=role, by=LAMBDA)
+
+    def _bring_in_turn(self, mapping: Any, messages: Sequence[Document], visible_at: float) -> set[str]:
+        """Waits until fewer batches than `MaximumConcurrency` are at work."""
+        while not self._counted(self._at_work, mapping, _most(mapping)):
+            if self._clock.time() + A_LITTLE_LATER >= visible_at:
+                return {each["MessageId"] for each in messages}
+            self._clock.sleep(A_LITTLE_LATER)
+        try:
+            return self._bring(mapping, messages, visible_at)
+        finally:
+            self._at_work[mapping.uuid] -= 1
 
     def _bring(self, mapping: Any, messages: Sequence[Document], visible_at: float) -> set[str]:
         """Runs the function with a batch; the ids of the messages that it did not take."""
@@ -146,6 +170,11 @@ class QueueSources:
                     return None
             self._clock.sleep(delay)
             delay = min(2 * delay, LONGEST_RETRY_SECONDS)
+
+
+def _most(mapping: Any) -> int:
+    """How many batches of the mapping may be at work at a time."""
+    return int((mapping.scaling_config or {}).get("MaximumConcurrency") or POLLERS)
 
 
 def _failed(answer: bytes, everything: set[str]) -> set[str]:

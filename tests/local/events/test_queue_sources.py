@@ -175,24 +175,45 @@ def test_a_message_that_is_delivered_twice_comes_twice(aws):
     assert set(receiving.seen("one 1")) == {"one 1"}
 
 
-def test_a_batching_window_collects_more_messages_than_one_call_receives(aws):
+def test_a_batching_window_collects_in_five_pollers(aws):
     receiving = Receiving(aws, *RECEIVING)
-    receiving.resources["Mapping"]["Properties"] |= {"BatchSize": 100, "MaximumBatchingWindowInSeconds": 5}
+    receiving.resources["Mapping"]["Properties"] |= {"BatchSize": 100, "MaximumBatchingWindowInSeconds": 20}
     receiving.create()
     aws.hold()
 
-    receiving.send(*(str(number) for number in range(8)))
-    receiving.send(*(str(number) for number in range(8, 15)))
+    for number in range(40):
+        receiving.send(str(number))
+        aws.clock.sleep(0.1)
+    aws.clock.sleep(15)
+    assert aws.runtime.faults.invocations("taker") == 0
     aws.clock.sleep(10)
 
-    assert set(receiving.seen("14 1").values()) == {15}
+    batches = list(receiving.seen(*(f"{number} 1" for number in range(40))).values())
+    assert aws.runtime.faults.invocations("taker") == 5
+    assert max(batches) > 30
+
+
+def test_lambda_may_wait_20_seconds_for_a_quiet_queue_however_short_the_window_is(aws):
+    receiving = Receiving(aws, *RECEIVING)
+    receiving.resources["Mapping"]["Properties"] |= {"MaximumBatchingWindowInSeconds": 1}
+    receiving.create()
+    aws.hold()
+
+    receiving.send("one")
+    aws.clock.sleep(19)
+    assert aws.runtime.faults.invocations("taker") == 0
+    aws.clock.sleep(5)
+    assert set(receiving.seen("one 1")) == {"one 1"}
 
 
 @pytest.mark.parametrize(
     ("change", "why"),
     [
         ({"BatchSize": 11}, "Maximum batch window in seconds must be greater than 0"),
+        ({"BatchSize": 10_001, "MaximumBatchingWindowInSeconds": 1}, "less than or equal to 10000"),
+        ({"MaximumBatchingWindowInSeconds": 301}, "less than or equal to 300"),
         ({"ScalingConfig": {"MaximumConcurrency": 1}}, "greater than or equal to 2"),
+        ({"ScalingConfig": {"MaximumConcurrency": 1001}}, "less than or equal to 1000"),
     ],
 )
 def test_a_mapping_that_lambda_does_not_take_is_refused(aws, change, why):

@@ -131,9 +131,15 @@ def _alias_deleted(order: Order, _: Physical) -> None:
 #: The permissions that a role needs to read a stream, and their resource, if it is not the stream.
 _READING = {"dynamodb:GetRecords": "", "dynamodb:GetShardIterator": "", "dynamodb:ListStreams": "*"}
 _RECEIVING = ("ReceiveMessage", "DeleteMessage", "GetQueueAttributes")
-#: The largest batch without a batching window, and the least `MaximumConcurrency` (Lambda API,
-#: `CreateEventSourceMapping` and `ScalingConfig`).
-MOST_WITHOUT_WINDOW, LEAST_CONCURRENCY = 10, 2
+#: The largest batch without a batching window (Lambda API, `CreateEventSourceMapping`).
+MOST_WITHOUT_WINDOW = 10
+#: The least and the most of the numbers of a mapping, by their names in the API's errors (the same and
+#: `ScalingConfig`).
+LIMITS = {
+    "batchSize": (1, 10_000),
+    "maximumBatchingWindowInSeconds": (0, 300),
+    "scalingConfig.maximumConcurrency": (2, 1000),
+}
 
 
 def _mapping_of_a_queue(order: Order) -> Physical:
@@ -157,20 +163,23 @@ def _mapping_of_a_queue(order: Order) -> Physical:
 
 
 def _refuse_batches(order: Order) -> None:
-    """Refuses too large batches and too few functions at once, in Lambda's words."""
-    if int(order.get("BatchSize", 10)) > MOST_WITHOUT_WINDOW and not int(
-        order.get("MaximumBatchingWindowInSeconds", 0)
-    ):
+    """Refuses numbers that a mapping cannot have, in Lambda's words."""
+    batch, window = int(order.get("BatchSize", 10)), int(order.get("MaximumBatchingWindowInSeconds", 0))
+    if batch > MOST_WITHOUT_WINDOW and not window:
         raise Failed(
             "InvalidParameterValueException: Maximum batch window in seconds must be greater than 0 if maximum batch"
             f" size is greater than {MOST_WITHOUT_WINDOW}"
         )
-    most = order.get("ScalingConfig", {}).get("MaximumConcurrency")
-    if most is not None and int(most) < LEAST_CONCURRENCY:
-        raise Failed(
-            f"1 validation error detected: Value '{most}' at 'scalingConfig.maximumConcurrency' failed to satisfy"
-            f" constraint: Member must have value greater than or equal to {LEAST_CONCURRENCY}"
-        )
+    most = order.get("ScalingConfig", {}).get(
+        "MaximumConcurrency", LIMITS["scalingConfig.maximumConcurrency"][0]
+    )
+    for (name, (low, high)), value in zip(LIMITS.items(), (batch, window, int(most)), strict=True):
+        if not low <= value <= high:
+            bound = f"greater than or equal to {low}" if value < low else f"less than or equal to {high}"
+            raise Failed(
+                f"1 validation error detected: Value '{value}' at '{name}' failed to satisfy constraint: Member must"
+                f" have value {bound}"
+            )
 
 
 def _mapping(order: Order) -> Physical:
