@@ -26,6 +26,7 @@ from stacks.constructs.functions.schedules import Schedules
 from stacks.constructs.functions.trail_rules import group_names
 from stacks.constructs.http.commands import Commands
 from stacks.constructs.http.pages import Pages, PagesBucket
+from stacks.constructs.http.throttle import GUARD_AT_ONCE
 from stacks.constructs.last_close import LastClose
 from stacks.constructs.ledger import Ledger
 from stacks.constructs.pool.curfew import Curfew
@@ -107,7 +108,8 @@ class ControllerStack(Stack):
             "Rules",
             lab=lab,
             names=names,
-            guard=functions.guard.function,
+            guard=functions.guard,
+            guard_at_once=GUARD_AT_ONCE,
             planner=functions.planner.function,
             nodegroups=permissions.nodegroup_names,
             groups=group_names(lab),

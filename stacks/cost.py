@@ -85,6 +85,8 @@ def controller(template: Template) -> list[CostLine]:
     )
     logged = runs_in_all * LOGGED_GIB_A_RUN
     lines.append(CostLine("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
+    polls = _queue(template)
+    lines += [polls] if polls.amount else []
     alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
     lines.append(CostLine("alarms", f"{alarms} of one metric each", alarms * price("alarm_metric_month")))
     lines.append(
@@ -97,7 +99,7 @@ def controller(template: Template) -> list[CostLine]:
 
 def events(template: Template) -> list[CostLine]:
     """The bus of an idle lab: nobody puts a request, and the lab tells nothing."""
-    return [*(line for line in controller(template) if line.amount), _queue(template)]
+    return [line for line in controller(template) if line.amount]
 
 
 def slack(template: Template) -> list[CostLine]:
@@ -106,12 +108,12 @@ def slack(template: Template) -> list[CostLine]:
 
 
 def _queue(template: Template) -> CostLine:
-    """The polls of a queue of requests; a mapping without a starting position takes from one."""
+    """The polls of queues; a mapping without a starting position takes from one."""
     mappings = _of_type(template, "AWS::Lambda::EventSourceMapping")
     queues = [mapping for mapping in mappings if "StartingPosition" not in mapping]
     polls = len(queues) * POLLERS * HOURS * 3600 / POLL_SECONDS
     counted = f"{polls:.0f} long polls of {POLL_SECONDS} s by {POLLERS} pollers"
-    return CostLine("queue of requests", counted, polls * price("sqs_request"))
+    return CostLine("polls of the queue", counted, polls * price("sqs_request"))
 
 
 def flood(requests: int) -> Decimal:
@@ -197,7 +199,7 @@ def page(assembly: Path, lab: Lab) -> str:
     standing = cluster(_read(assembly, f"{lab.name}-cluster"), lab.region)
     idle = controller(_read(assembly, f"{lab.name}-controller"))
     with_slack = slack(_read(assembly, f"{lab.name}-slack"))
-    polls = next(line.amount for line in with_slack if line.what == "queue of requests")
+    polls = next(line.amount for line in with_slack if line.what == "polls of the queue")
     known = _prices()
     read = _read(assembly, f"{lab.name}-controller")
     bus = _read(assembly, f"{lab.name}-events")
@@ -212,6 +214,10 @@ Generated from the templates of the default lab, with events, by `make docs`. US
 {_table(idle)}
 
 Each run is counted as if it started cold.
+
+A lab with NodePools pays {_shown(polls)} more, for Lambda's polls of the queue of EC2's events. An account has a
+million requests to SQS a month free, which the queues of Slack and of events use too. Instances that others in the
+account start add at most 15 runs of the guard a minute, while they do.
 
 ## Slack
 

@@ -91,6 +91,10 @@ class Names:
         return f"{self.lab}-karpenter"
 
     @property
+    def instance_events(self) -> str:
+        return f"{self.lab}-instance-events"
+
+    @property
     def event_bus(self) -> str:
         return self.lab
 

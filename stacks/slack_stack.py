@@ -18,7 +18,7 @@ from stacks.constructs.functions.ledger_listener import LAB, NEW, POOLS, SLACK, 
 from stacks.constructs.functions.permissions import Permissions, on_pages
 from stacks.constructs.functions.queue_listener import listen
 from stacks.constructs.http.queue_address import QueueAddress
-from stacks.constructs.http.throttle import SLACK_AT_ONCE
+from stacks.constructs.http.throttle import SLACK_AT_ONCE, SLACK_BESIDE_NODE_POOLS
 from stacks.names import Names
 
 PATH = "slack"
@@ -127,7 +127,14 @@ class SlackStack(Stack):
             window=WINDOW,
             partial_failures=True,
         )
-        listen(self, "RequestsMapping", queue=queue, function=door, batch=AT_ONCE, at_once=SLACK_AT_ONCE)
+        listen(
+            self,
+            "RequestsMapping",
+            queue=queue,
+            function=door,
+            batch=AT_ONCE,
+            at_once=SLACK_BESIDE_NODE_POOLS if lab.node_pools else SLACK_AT_ONCE,
+        )
         address = QueueAddress(
             self,
             "Address",

@@ -1,6 +1,7 @@
 """The guard function: a sweep every five minutes and on AWS's events, and two steps of CloseLab.
 
-An event only starts a sweep. The sweep reads everything itself and believes nothing that the event says.
+A queue hands over events about instances in batches, with one sweep for each. An event only starts a sweep. The sweep
+reads everything itself and believes nothing that the event says.
 """
 
 from collections.abc import Mapping

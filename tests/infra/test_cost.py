@@ -13,7 +13,7 @@ def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(
 ) -> None:
     """Beside the polls of Slack's queue, of which an account has a million a month free."""
     lines = {line.what: line for line in cost.slack(slack.document)}
-    polls = lines.pop("queue of requests")
+    polls = lines.pop("polls of the queue")
     idle = cost.total([*cost.controller(controller.document), *lines.values()])
     assert idle < 1
     assert polls.counted.startswith("657000 long polls")
@@ -41,7 +41,7 @@ def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(
     lines = {line.what: line for line in cost.events(assembly.template("gpu-lab-events").document)}
 
     assert cost.total(lines.values()) < 1
-    assert lines["queue of requests"].counted.startswith("657000 long polls")
+    assert lines["polls of the queue"].counted.startswith("657000 long polls")
     assert lines["alarms"].counted.startswith("1 of")
     assert lines["function gpu-lab-lifecycle"].counted.startswith("8760 runs")
 

@@ -141,6 +141,7 @@ class LabFunctions(Construct):
                 *p.capacity.ending_strays(),
                 p.keeping_lives(),
                 *p.seeing_the_queue(),
+                *p.hearing_of_instances(),
                 *p.ending_outside(),
                 p.reaching_the_cluster(),
                 p.starting("close", "experiment"),

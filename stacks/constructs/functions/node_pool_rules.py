@@ -1,4 +1,4 @@
-"""Rules that start the guard when an instance of a NodePool may have started or ended.
+"""Rules that start the guard when an instance of a NodePool may have started or ended, through a queue.
 
 EC2's own event has no tags, so the first rule hears of every instance of the account and region. About the instances of
 EKS Auto Mode EC2 sends it only where the account shows them
@@ -14,10 +14,13 @@ https://github.com/kubernetes-sigs/karpenter/issues/2813). No record of Auto Mod
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import aws_events as events
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
+from stacks.constructs.functions.functions import Function
+from stacks.constructs.functions.instance_events import InstanceEvents
 from stacks.names import Names
 
 
@@ -25,10 +28,21 @@ class NodePoolRules(Construct):
     """Rules with one target: instances that start or ended, and launches by the tags of each kind."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, target: events.IRuleTarget
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        lab: Lab,
+        names: Names,
+        guard: Function,
+        at_once: int,
+        dead_letters: sqs.IQueue,
     ) -> None:
         super().__init__(scope, construct_id)
-        events.Rule(
+        waiting = InstanceEvents(
+            self, "Events", names=names, guard=guard, at_once=at_once, dead_letters=dead_letters
+        )
+        states = events.Rule(
             self,
             "States",
             rule_name=f"{names.lab}-instance-states",
@@ -38,9 +52,9 @@ class NodePoolRules(Construct):
                 detail_type=["EC2 Instance State-change Notification"],
                 detail={"state": ["pending", "terminated"]},
             ),
-            targets=[target],
+            targets=[waiting.target],
         )
-        for number, (key, node_pools) in enumerate(_tags(lab).items()):
+        launches = [
             events.Rule(
                 self,
                 f"Launches{number or ''}",
@@ -58,8 +72,11 @@ class NodePoolRules(Construct):
                         },
                     },
                 ),
-                targets=[target],
+                targets=[waiting.target],
             )
+            for number, (key, node_pools) in enumerate(_tags(lab).items())
+        ]
+        waiting.only([states, *launches])
 
 
 def _tags(lab: Lab) -> Mapping[str, Sequence[str]]:

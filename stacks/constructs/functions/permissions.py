@@ -286,6 +286,12 @@ class Permissions:
             )
         ]
 
+    def hearing_of_instances(self) -> list[Grants]:
+        """Taking EC2's events from their queue; a lab without NodePools has none."""
+        return [self.receiving(self._names.arn("sqs", self._names.instance_events))] * bool(
+            self._lab.node_pools
+        )
+
     def examining_node_pools(self) -> list[Grants]:
         """The doctor's calls about NodePools; none for a lab without them."""
         if not self._lab.node_pools:

@@ -17,6 +17,7 @@ from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.failed_runs import page_failed_runs
+from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.node_pool_rules import NodePoolRules
 from stacks.constructs.functions.trail_rules import GroupName, TrailRules
 from stacks.names import Names
@@ -26,7 +27,10 @@ PLAN = Duration.hours(1)
 
 
 class Rules(Construct):
-    """Four rules, those of a trail and of NodePools. A sweep is not delivered late: the next one comes soon."""
+    """Four rules, those of a trail and of NodePools. A sweep is not delivered late: the next one comes soon.
+
+    `guard_at_once`: sweeps at once for the events of a whole account, which a lab with NodePools hears.
+    """
 
     def __init__(
         self,
@@ -35,7 +39,8 @@ class Rules(Construct):
         *,
         lab: Lab,
         names: Names,
-        guard: lambda_.IFunction,
+        guard: Function,
+        guard_at_once: int,
         planner: lambda_.IFunction,
         nodegroups: Sequence[str],
         groups: Sequence[GroupName],
@@ -50,7 +55,7 @@ class Rules(Construct):
             rule_name=f"{names.lab}-sweep",
             description="The guard compares leases, money and what really runs",
             schedule=events.Schedule.rate(SWEEP),
-            targets=[_invoke(guard, dead_letters, SWEEP)],
+            targets=[_invoke(guard.function, dead_letters, SWEEP)],
         )
         events.Rule(
             self,
@@ -70,7 +75,7 @@ class Rules(Construct):
                     source=["aws.autoscaling"],
                     detail={"AutoScalingGroupName": list(groups)},
                 ),
-                targets=[_invoke(guard, dead_letters, SWEEP)],
+                targets=[_invoke(guard.function, dead_letters, SWEEP)],
             )
         page_failed_runs(
             self,
@@ -88,10 +93,18 @@ class Rules(Construct):
                 names=names,
                 nodegroups=nodegroups,
                 groups=groups,
-                target=_invoke(guard, dead_letters, SWEEP),
+                target=_invoke(guard.function, dead_letters, SWEEP),
             )
         if lab.node_pools:
-            NodePoolRules(self, "NodePools", lab=lab, names=names, target=_invoke(guard, dead_letters, SWEEP))
+            NodePoolRules(
+                self,
+                "NodePools",
+                lab=lab,
+                names=names,
+                guard=guard,
+                at_once=guard_at_once,
+                dead_letters=dead_letters,
+            )
 
 
 def _invoke(

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 import pytest
+from botocore.exceptions import ClientError
 
 from lamplighter.data import prices
 from lamplighter.domain.capacity.node_pool import lock
 from lamplighter.domain.leases.lease import Lease
 from local.auto_mode.definitions import CLAIMS, POOLS
+from local.aws.ec2.read_throttle import ReadThrottle
 from local.cloud import COMPLETE, Cloud
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.deployed_lab import NOON
@@ -204,3 +206,53 @@ def started(example: AutoModeDay, tags: dict[str, str]) -> str:
 def state(example: AutoModeDay, instance: str) -> str:
     found = example.api("ec2").describe_instances(InstanceIds=[instance])["Reservations"]
     return str(found[0]["Instances"][0]["State"]["Name"])
+
+
+def test_300_starts_a_minute_of_others_start_few_sweeps_take_no_functions_and_page_nobody(
+    example: AutoModeDay,
+) -> None:
+    """EC2's events have no tags, so the lab hears of all of them. The account is new: it runs ten functions."""
+    guard = f"{example.lab.name}-guard"
+    swept = example.cloud.aws.runtime.faults.invocations
+    example.cloud.aws.refusals.judge = reads = ReadThrottle(example.clock)
+    before, answers = swept(guard), []
+
+    for _ in range(12):
+        their_autoscaler_starts(example, 25)
+        for _ in range(90):
+            reads.read("DescribeInstances")  # it uses most of what EC2 lets the account read
+        example.clock.sleep(0.1)
+        answers.append(another_function_answers(example))
+        example.clock.sleep(4.9)
+    in_the_minute = swept(guard) - before
+    example.clock.sleep(360)
+
+    assert 1 <= in_the_minute <= 15
+    assert all(answers)
+    assert reads.refused == 0
+    assert dead_letters(example) == 0
+    example.cloud.aws.refusals.judge = None
+
+
+def their_autoscaler_starts(example: AutoModeDay, count: int) -> None:
+    example.api("ec2").run_instances(
+        ImageId="ami-12c6146b", InstanceType="t3.micro", MinCount=count, MaxCount=count
+    )
+
+
+def another_function_answers(example: AutoModeDay) -> bool:
+    """Whether the account has room for a step of a workflow."""
+    request = {"FunctionName": f"{example.lab.name}-nodegroups", "Payload": b'{"step": "Warm", "run": {}}'}
+    try:
+        example.cloud.aws.around.call("lambda", "invoke", request)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "TooManyRequestsException":
+            raise
+        return False
+    return True
+
+
+def dead_letters(example: AutoModeDay) -> int:
+    queues, name = example.api("sqs"), "ApproximateNumberOfMessages"
+    url = queues.get_queue_url(QueueName=f"{example.lab.name}-dead-letters")["QueueUrl"]
+    return int(queues.get_queue_attributes(QueueUrl=url, AttributeNames=[name])["Attributes"][name])
