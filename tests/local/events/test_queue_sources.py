@@ -221,3 +221,14 @@ def test_a_mapping_that_lambda_does_not_take_is_refused(aws, change, why):
     receiving.resources["Mapping"]["Properties"] |= change
 
     assert why in receiving.stacks.failed(receiving.resources)
+
+
+def test_the_messages_of_a_deleted_function_stay(aws):
+    receiving = Receiving(aws, *RECEIVING).create()
+    aws.call("lambda", "delete_function", FunctionName="taker")
+    aws.hold()
+
+    receiving.send("one")
+    aws.clock.sleep(5)
+
+    assert receiving.left("requests") == 1
