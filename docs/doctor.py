@@ -74,6 +74,11 @@ DESCRIPTIONS = {
         f"it is less than {NEW_ACCOUNT}, the value of new accounts",
         "servicequotas:GetServiceQuota",
     ),
+    "zones": CheckDescription(
+        "the zones of a cluster that the deploy will create",
+        "the account has no zone of that letter, or EKS takes no subnet there (use1-az3, usw1-az2, cac1-az3)",
+        "ec2:DescribeAvailabilityZones",
+    ),
     "offering": CheckDescription(
         "the zones in which EC2 offers each pool's instance type",
         "it is not offered in the pool's zone",

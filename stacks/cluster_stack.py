@@ -188,7 +188,8 @@ class ClusterStack(Stack):
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
         """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""
-        edit = deploy_step(self, "Edit", kind="Edit", function=keeper, properties={"Groups": written(groups)})
+        properties = {"Groups": written(groups), "Zones": ",".join(self._lab.cluster.zones)}
+        edit = deploy_step(self, "Edit", kind="Edit", function=keeper, properties=properties)
         for other in self.node.children:
             if other is not edit and other.node.id not in BEFORE_THE_EDIT:
                 other.node.add_dependency(edit)

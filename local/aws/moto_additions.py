@@ -14,7 +14,7 @@ from local.aws.authorization.own_state import fill_in
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
-from local.aws.ec2 import instance_types, managed_instances, security_group_rules
+from local.aws.ec2 import instance_types, managed_instances, security_group_rules, zones
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.ec2.fleet_rights import FleetRights
@@ -124,6 +124,7 @@ class MotoAdditions:
         propagation.install()
         managed_instances.install()
         instance_types.install()
+        zones.install()
         instance_profiles.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()

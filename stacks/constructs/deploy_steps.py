@@ -1,7 +1,7 @@
 """Deploy steps that read the account's real state: custom resources that `handlers.deploy` answers.
 
 The function answers CloudFormation itself, without a framework. The kind of a step says what it does:
-Edit         fails an edit that EKS would refuse halfway, before anything is changed
+Edit         fails zones and edits that EKS would refuse halfway, before anything is changed
 DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Sizes        the sizes that CloudFormation writes to a pool's node group
 Version      the version of its launch template that a node group is told

@@ -3,12 +3,17 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
+def _document() -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((Path(__file__).parent / "regions.json").read_text("utf-8"))
+    return document
+
+
 def _table(name: str) -> dict[str, str]:
-    document = json.loads((Path(__file__).parent / "regions.json").read_text("utf-8"))
-    table: dict[str, str] = document[name]
+    table: dict[str, str] = _document()[name]
     return table
 
 
@@ -20,6 +25,11 @@ def zones(region: str) -> list[str]:
 def names() -> list[str]:
     """Every region with EKS in the partition aws."""
     return sorted(_table("zones"))
+
+
+def takes_no_cluster(zone_id: str) -> bool:
+    """Whether EKS takes no subnet of a cluster in a zone such as use1-az3."""
+    return zone_id in _document()["no_cluster"]
 
 
 def other_partition(region: str) -> str | None:

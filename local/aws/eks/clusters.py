@@ -14,6 +14,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.ec2.zones import REFUSED_BY_EKS
 from local.aws.eks import auto_mode
 from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
@@ -248,7 +249,7 @@ class Clusters:
 
     def _document(self, request: Document, version: str) -> Document:
         name, vpc = request["name"], request["resourcesVpcConfig"]
-        subnets = self._subnets(vpc.get("subnetIds", []))
+        subnets = self._subnets(name, vpc.get("subnetIds", []))
         vpc_id = subnets[0]["VpcId"]
         region, issuer = self._service_context.region, secrets.token_hex(16).upper()
         access = request.get("accessConfig") or {}
@@ -286,7 +287,7 @@ class Clusters:
             "deletionProtection": request.get("deletionProtection", False),
         }
 
-    def _subnets(self, ids: list[str]) -> list[Document]:
+    def _subnets(self, cluster: str, ids: list[str]) -> list[Document]:
         try:
             found: list[Document] = self._service_context.call("ec2", "describe_subnets", {"SubnetIds": ids})[
                 "Subnets"
@@ -297,7 +298,23 @@ class Clusters:
             raise AwsError(
                 "InvalidParameterException", "Subnets specified must be in at least two different AZs"
             )
+        for subnet in found:
+            if subnet["AvailabilityZoneId"] in REFUSED_BY_EKS:
+                self._refuse_zone(cluster, subnet["AvailabilityZone"])
         return found
+
+    def _refuse_zone(self, cluster: str, zone: str) -> None:
+        zones = self._service_context.call("ec2", "describe_availability_zones", {})["AvailabilityZones"]
+        valid = [each["ZoneName"] for each in zones if each["ZoneId"] not in REFUSED_BY_EKS]
+        # eksctl-io/eksctl 817
+        raise AwsError(
+            "UnsupportedAvailabilityZoneException",
+            f"Cannot create cluster '{cluster}' because {zone}, the targeted availability zone, does not"
+            " currently have sufficient capacity to support the cluster. Retry and choose from these"
+            f" availability zones: {', '.join(valid)}",
+            clusterName=cluster,
+            validZones=valid,
+        )
 
     def _security_group(self, cluster: str, vpc: str) -> str:
         tags = {f"kubernetes.io/cluster/{cluster}": "owned", "aws:eks:cluster-name": cluster}

@@ -203,6 +203,10 @@ class Permissions:
             ["ec2:DescribeLaunchTemplateVersions"], ["*"], wide="EC2 takes no resource for reading."
         )
 
+    def reading_zones(self) -> Grants:
+        """Reading which zones the account has, before a cluster is put into some."""
+        return Grants(["ec2:DescribeAvailabilityZones"], ["*"], wide="EC2 takes no resource for reading.")
+
     def reading_prices(self) -> Grants:
         """Reading the price of a node from AWS's price list."""
         return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")

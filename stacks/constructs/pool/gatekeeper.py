@@ -33,6 +33,7 @@ def gatekeeper(
             *permissions.seeing_groups(),
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
+            permissions.reading_zones(),
             *([permissions.reaching_the_cluster()] if lab.has_own_images else []),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",

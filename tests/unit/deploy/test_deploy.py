@@ -358,6 +358,31 @@ def test_an_edit_that_eks_takes_in_two_updates_is_refused_and_may_go_back(
     assert cfn.asks("Update", "Edit", known, {"Groups": now}, Groups=before)["Status"] == "SUCCESS"
 
 
+@pytest.mark.usefixtures("lab")
+def test_a_zone_that_the_account_lacks_is_refused_at_first_and_never_on_the_way_back(
+    cfn: CloudFormation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    some = groups("g5.xlarge", "a")
+    wrong, right = "ap-northeast-2a,ap-northeast-2z", "ap-northeast-2a,ap-northeast-2b"
+
+    assert cfn.asks("Create", "Edit", Groups=some, Zones=wrong)["Reason"] == (
+        "cluster.zones: this account has no zone ap-northeast-2z; write zones: [ap-northeast-2a, ap-northeast-2b]"
+        " under cluster, with as many subnets of each kind under vpc"
+    )
+    assert cfn.asks("Create", "Edit", Groups=some, Zones=right)["Status"] == "SUCCESS"
+    known = cfn.answer["PhysicalResourceId"]
+    for old in ({"Groups": some}, {"Groups": some, "Zones": wrong}):
+        assert cfn.asks("Update", "Edit", known, old, Groups=some, Zones=wrong)["Status"] == "SUCCESS"
+
+    # and zones that cannot be read stop no deploy
+    monkeypatch.setattr("lamplighter.clock.sleep", lambda _: None)
+    refused = {"Error": {"Code": "UnauthorizedOperation", "Message": "no"}}
+    calls.client("ec2").meta.events.register(
+        "before-call.ec2.DescribeAvailabilityZones", lambda **_: (SimpleNamespace(status_code=403), refused)
+    )
+    assert cfn.asks("Create", "Edit", Groups=some, Zones=wrong)["Status"] == "SUCCESS"
+
+
 def test_a_change_of_a_leased_pool_is_refused_before_the_control_plane_changes(
     lab: LabOnMoto, cfn: CloudFormation
 ) -> None:

@@ -142,6 +142,8 @@ def test_zones_are_those_of_offerings_and_of_subnets() -> None:
     assert offered["g99.xlarge"] == frozenset()
     assert Zones().of_subnets([made["SubnetId"]]) == (f"{REGION}b",)
     assert (Zones().offering([]), Zones().of_subnets([])) == ({}, ())
+    assert list(Zones().ids()) == [f"{REGION}a", f"{REGION}b", f"{REGION}c"]
+    assert all(each.startswith("euc1-az") for each in Zones().ids().values())
 
 
 def plain(kind: str, *, management: bool = True) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class Examination:
             recorded = ask(lambda: trails.recording(lab.region))
             filled = ask(lambda: self._slack(secrets))
             kept, followed = ask(self._prices), ask(self._courses)
+            account = ask(self._zones(zones))
             found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))
             within = ask(lambda: _within(lab.cluster_name, found))
             karpenter = ask(lambda: _node_pools(node_pools, found, who.arn))
@@ -105,6 +106,7 @@ class Examination:
                 quotas={key: asked.result() for key, asked in held.items()},
                 concurrency=at_once.result(),
                 offered=offered,
+                zones=account.result(),
                 cluster=found,
                 groups=nodes,
                 inside=within.result(),
@@ -135,6 +137,11 @@ class Examination:
         }
         return (stated | found) - {""}
 
+    def _zones(self, zones: Zones) -> "Callable[[], Mapping[str, str]]":
+        """Only a cluster that a deploy will create needs them."""
+        is_settled = self._ledger is not None or self._lab.cluster.existing is not None
+        return dict if is_settled else zones.ids
+
     def _slack(self, secrets: SlackSecrets) -> SlackSecret | None:
         return None if self._secret is None else secrets.read(self._secret)
 
@@ -154,6 +161,7 @@ class Examination:
             quotas=dict.fromkeys(QUOTA_CODES, why),
             concurrency=why,
             offered=why,
+            zones=why,
             cluster=why,
             groups=dict.fromkeys(self._lab.pools, why),
             inside=why,

@@ -59,6 +59,14 @@ class Zones:
                     found.setdefault(each.get("InstanceType", ""), set()).add(each.get("Location", ""))
         return {name: frozenset(zones) for name, zones in found.items()}
 
+    def ids(self) -> Mapping[str, str]:
+        """The id of each zone that this account has, by its name."""
+        with outside("ec2:DescribeAvailabilityZones", "this region"):
+            found = self._ec2.describe_availability_zones(
+                Filters=[{"Name": "zone-type", "Values": ["availability-zone"]}]
+            )["AvailabilityZones"]
+        return {each.get("ZoneName", ""): each.get("ZoneId", "") for each in found}
+
     def of_subnets(self, subnets: Sequence[str]) -> tuple[str, ...]:
         """The zones of these subnets."""
         if not subnets:

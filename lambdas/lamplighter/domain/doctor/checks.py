@@ -14,6 +14,7 @@ from lamplighter.domain.doctor import (
     node_pools,
     pools,
     unguarded,
+    zones,
 )
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import DoctorLine, Judgement
@@ -37,6 +38,7 @@ CHECKS = (
     DoctorCheck("quota-g-vt", instance_capacity.quota_g_and_vt),
     DoctorCheck("quota-p", instance_capacity.quota_p),
     DoctorCheck("concurrency", account.concurrency),
+    DoctorCheck("zones", zones.zones),
     DoctorCheck("offering", instance_capacity.offering),
     DoctorCheck("cluster", cluster.cluster),
     DoctorCheck("authentication", cluster.authentication),

@@ -97,6 +97,8 @@ class Facts:
     """How many functions Lambda runs at once."""
     offered: Mapping[str, frozenset[str]] | Unread
     """The zones of the region in which each instance type of the lab is offered."""
+    zones: Mapping[str, str] | Unread
+    """Ids of the account's zones by name; empty for a deployed lab, whose zones stay as they are."""
     cluster: ExistingCluster | Unread | None
     groups: Mapping[str, PoolGroup | Unread | None]
     """By pool."""

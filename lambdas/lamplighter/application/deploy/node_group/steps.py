@@ -30,14 +30,18 @@ def desired_size(event: Event) -> CloudFormationResponse:
 
 
 def edit(event: Event) -> CloudFormationResponse:
-    """Fails an edit that EKS takes only in two updates, before anything changes."""
+    """Fails zones that EKS refuses, and an edit that it takes only in two updates, before anything changes."""
     from lamplighter.application.deploy.node_group.edit import checked  # noqa: PLC0415 -- only here
+    from lamplighter.application.deploy.zones import refuse_zones  # noqa: PLC0415
 
     known = known_as(event)
     if event["RequestType"] == "Delete":
         return CloudFormationResponse(known)
-    groups = properties_of(event)["Groups"]
-    return CloudFormationResponse(checked(groups, (before(event) or {}).get("Groups"), known))
+    properties, old = properties_of(event), before(event)
+    zones = properties.get("Zones", "")
+    # A stack of an older release has no zones here, and its subnets exist.
+    refuse_zones(zones, None if old is None else old.get("Zones", zones))
+    return CloudFormationResponse(checked(properties["Groups"], (old or {}).get("Groups"), known))
 
 
 def sizes(event: Event) -> CloudFormationResponse:
