@@ -132,8 +132,9 @@ DESCRIPTIONS = {
     ),
     "kubernetes-version": CheckDescription(
         "the end of EKS's standard support of the Kubernetes version",
-        f"it is over, or less than {cluster.AHEAD.days} days away; after it the cluster costs more",
-        "eks:DescribeCluster",
+        f"it is over, or less than {cluster.AHEAD.days} days away; after it the cluster costs more, or EKS upgrades it"
+        " by itself",
+        "eks:DescribeCluster, eks:DescribeClusterVersions",
     ),
     "operator": CheckDescription(
         "the GPU Operator and the Kubernetes version",
@@ -220,7 +221,8 @@ def page() -> str:
 
 def _dates() -> Iterator[str]:
     document = json.loads(files("lamplighter.data").joinpath("lifecycle.json").read_text("utf-8"))
-    yield f"## Ends of support\n\nAs known on {document['known']}. A version that is not in a table is not known.\n"
+    yield f"## Ends of support\n\nAs known on {document['known']}. A version that is not in a table is not known. For"
+    yield "Kubernetes, the answer of AWS comes first.\n"
     yield "| Kubernetes on EKS | standard support until | extended support until |\n|---|---|---|"
     for version, ends in document["kubernetes"].items():
         yield f"| {version} | {ends['standard']} | {ends['extended']} |"

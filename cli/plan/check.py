@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
+from datetime import date
 from typing import Annotated
 
 import typer
@@ -11,6 +12,8 @@ from cli import printing
 from cli.options import AsJson
 from cli.plan import check_year, images, node_pools
 from lamplighter import clock
+from lamplighter.data import lifecycle
+from lamplighter.domain.doctor.cluster import newest_for
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import write_amount, write_time
@@ -47,7 +50,7 @@ def command(
         printing.as_json(document(lab))
     good = labfile.load(lab)
     if not as_json:
-        printing.say_each([*summary(good), *check_year.lines(good, lab, clock.now())])
+        printing.say_each(_report(good, lab))
 
 
 def document(file: str) -> dict[str, object]:
@@ -55,11 +58,34 @@ def document(file: str) -> dict[str, object]:
     found = labfile.read(file)
     if not isinstance(found, Lab):
         return {"file": file, "good": False, "problems": [asdict(problem) for problem in found]}
-    said = [*summary(found), *check_year.lines(found, file, clock.now())]
+    said = list(_report(found, file))
     told = [line.removeprefix(NOTE) for line in said if line.startswith(NOTE)]
     lines = [line.strip() for line in said if not line.startswith(NOTE)]
     lab: object = json.loads(found.to_json())
     return {"file": file, "good": True, "problems": [], "summary": lines, "notes": told, "lab": lab}
+
+
+def _report(lab: Lab, file: str) -> Iterator[str]:
+    now = clock.now()
+    yield from summary(lab)
+    yield from (f"{NOTE}{note}" for note in _support(lab, now.date()))
+    yield from check_year.lines(lab, file, now)
+
+
+def _support(lab: Lab, today: date) -> Iterator[str]:
+    """Notes on a new cluster whose Kubernetes version is past standard support: it has no extended support."""
+    version = lab.cluster.kubernetes_version
+    support = lifecycle.kubernetes(version)
+    if lab.cluster.existing is not None or support is None or today <= support.standard:
+        return
+    newest = newest_for(lab, lifecycle.known_kubernetes())
+    then = (
+        f"EKS no longer supports Kubernetes {version}, since {support.extended}"
+        if today > support.extended
+        else f"standard support of Kubernetes {version} ended on {support.standard}: EKS upgrades the cluster by"
+        " itself, and your lab file keeps the old version"
+    )
+    yield f'{then}; write kubernetes_version: "{newest}" under cluster'
 
 
 def summary(lab: Lab) -> Iterator[str]:

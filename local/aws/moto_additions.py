@@ -34,6 +34,7 @@ from local.aws.eks.pod_identity import PodIdentity
 from local.aws.eks.self_managed import SelfManagedNodes
 from local.aws.eks.tags import Tags
 from local.aws.eks.updates import Updates
+from local.aws.eks.versions import ClusterVersions
 from local.aws.events.alarms import Alarms
 from local.aws.events.delivery_faults import Delivery, DeliveryFaults
 from local.aws.events.events import Events
@@ -80,6 +81,7 @@ class MotoAdditions:
         autoscaling = AutoScaling(service_context, scaling)
         updates = Updates(service_context.clock)
         self.clusters = Clusters(service_context, self._timers, updates)
+        versions = ClusterVersions(service_context.clock, self._timers, self.clusters, updates)
         nodegroups = Nodegroups(
             service_context,
             timers=self._timers,
@@ -129,7 +131,9 @@ class MotoAdditions:
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {
-            "eks": application("eks", self.clusters, nodegroups, updates, access, self.addons, tags),
+            "eks": application(
+                "eks", self.clusters, versions, nodegroups, updates, access, self.addons, tags
+            ),
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows, self._workflows.tokens),
             "servicequotas": application("servicequotas", Quotas(service_context, self.faults)),

@@ -21,6 +21,7 @@ TAKE_NO_RESOURCE = {
     "cloudtrail:DescribeTrails",
     "cloudwatch:GetMetricStatistics",
     "dynamodb:ListStreams",
+    "eks:DescribeClusterVersions",
     "ec2:DescribeAvailabilityZones",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeInstances",

@@ -42,10 +42,9 @@ def kubernetes(version: str) -> Support | None:
     return Support(date.fromisoformat(found["standard"]), date.fromisoformat(found["extended"]))
 
 
-def newest_kubernetes() -> str:
-    """The version with the longest support."""
-    versions: dict[str, Any] = _document()["kubernetes"]
-    return max(versions, key=lambda version: date.fromisoformat(versions[version]["standard"]))
+def known_kubernetes() -> list[str]:
+    """The versions in the table."""
+    return list(_document()["kubernetes"])
 
 
 def extended_support_hour() -> Decimal:

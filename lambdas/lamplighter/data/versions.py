@@ -18,7 +18,7 @@ class Fit:
 
     def holds(self, kubernetes: str) -> bool:
         """Whether a version such as 1.35 is in the range."""
-        return _order(self.first or "0") <= _order(kubernetes) <= _order(self.last or "99")
+        return order(self.first or "0") <= order(kubernetes) <= order(self.last or "99")
 
     def __str__(self) -> str:
         if self.first and self.last:
@@ -63,9 +63,9 @@ def operator_fit(version: str) -> Fit | None:
     A series that is older than the table counts as the oldest series in it.
     """
     table = _document()["gpu_operator"]
-    series = sorted(table, key=_order)
+    series = sorted(table, key=order)
     wanted = ".".join(version.removeprefix("v").split(".")[:2])
-    older = [name for name in series if _order(name) <= _order(wanted)]
+    older = [name for name in series if order(name) <= order(wanted)]
     if older and older[-1] == series[-1] != wanted:
         return None
     row = table[older[-1] if older else series[0]]
@@ -74,7 +74,7 @@ def operator_fit(version: str) -> Fit | None:
 
 def operator_for(kubernetes: str) -> str | None:
     """The newest series known to support a Kubernetes version."""
-    for name in sorted(_document()["gpu_operator"], key=_order, reverse=True):
+    for name in sorted(_document()["gpu_operator"], key=order, reverse=True):
         fit = operator_fit(f"v{name}.0")
         if fit and fit.holds(kubernetes):
             return f"v{name}"
@@ -89,13 +89,13 @@ def karpenter_fit(version: str) -> Fit | None:
 
 def has_static_node_pools(karpenter: str) -> bool:
     """Whether a version of Karpenter has NodePools of a fixed size: the oldest series in the table began with them."""
-    return _order(karpenter) >= _order(min(_document()["karpenter"], key=_order))
+    return order(karpenter) >= order(min(_document()["karpenter"], key=order))
 
 
 def karpenter_charts() -> list[str]:
     """The versions of Karpenter whose charts Lamplighter ships, the newest first."""
     charts: list[str] = _document()["karpenter_charts"]
-    return sorted(charts, key=_order, reverse=True)
+    return sorted(charts, key=order, reverse=True)
 
 
 def is_bad_karpenter(version: str) -> bool:
@@ -103,5 +103,6 @@ def is_bad_karpenter(version: str) -> bool:
     return version in _document()["not_karpenter"]
 
 
-def _order(version: str) -> tuple[int, ...]:
+def order(version: str) -> tuple[int, ...]:
+    """The key by which versions such as 1.35 are sorted."""
     return tuple(int(part) for part in version.split("."))

@@ -18,17 +18,11 @@ from local.aws.ec2.zones import REFUSED_BY_EKS
 from local.aws.eks import auto_mode
 from local.aws.eks.updates import Owner, Updates
 from local.aws.timers import Timers
-from local.fleet.boot.images import minor
 
-SUPPORTED_VERSIONS = ("1.30", "1.31", "1.32", "1.33", "1.34", "1.35")
 #: Virtual seconds; on AWS these are minutes, but nothing of ours waits for them.
 CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
-#: An update of the version takes some minutes (EKS API reference, UpdateClusterVersion) [est].
-VERSION_SECONDS = 8 * 60.0
 #: A switch of Auto Mode [est].
 AUTO_MODE_SECONDS = 60.0
-#: A kubelet may be three minor versions older than the API server (EKS user guide, update-cluster).
-SKEW = 3
 CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
 
 
@@ -55,6 +49,11 @@ class Clusters:
         self._lock = threading.RLock()
         #: The Kubernetes version of each node group of a cluster.
         self.node_versions: Callable[[str], dict[str, str]] = lambda _: {}
+        #: The versions that a cluster may have, and the one of a cluster that names none [est].
+        self.versions: tuple[str, ...] = ()
+        self.default_version = "1.35"
+        #: Called with each new cluster.
+        self.created: list[Callable[[Cluster], None]] = []
         #: Called with the name of a deleted cluster.
         self.removed: list[Callable[[str], None]] = []
         #: Called with the name of a cluster after Auto Mode was switched on or off there.
@@ -77,8 +76,8 @@ class Clusters:
 
     def create_cluster(self, request: Document) -> Document:
         name = request["name"]
-        version = request.get("version") or SUPPORTED_VERSIONS[-1]
-        if version not in SUPPORTED_VERSIONS:
+        version = request.get("version") or self.default_version
+        if version not in self.versions:
             raise AwsError("InvalidParameterException", f"unsupported Kubernetes version {version}")
         auto_mode.check_creation(request)
         with self._lock:
@@ -92,6 +91,8 @@ class Clusters:
         if auto_mode.switched(request):
             self._tell_of_auto_mode(cluster)
         self._timers.after(CREATE_SECONDS, lambda: self._activate(cluster))
+        for listener in self.created:
+            listener(cluster)
         return {"cluster": self._described(cluster)}
 
     def describe_cluster(self, request: Document) -> Document:
@@ -110,7 +111,7 @@ class Clusters:
         return {"clusters": list(self._clusters)}
 
     def update_cluster_config(self, request: Document) -> Document:
-        cluster = self._idle(request["name"])
+        cluster = self.idle(request["name"])
         if auto_mode.switched(request) is not None:
             return self._switch_auto_mode(cluster, request)
         vpc = request.get("resourcesVpcConfig") or {}
@@ -133,28 +134,6 @@ class Clusters:
         )
         return self._update(cluster, kind, {})
 
-    def update_cluster_version(self, request: Document) -> Document:
-        cluster = self._idle(request["name"])
-        version = request["version"]
-        present = SUPPORTED_VERSIONS.index(cluster.document["version"])
-        if version not in SUPPORTED_VERSIONS[present + 1 : present + 2]:
-            raise AwsError(
-                "InvalidParameterException",
-                "Unsupported Kubernetes minor version update from"
-                f" {cluster.document['version']} to {version}",
-                clusterName=cluster.name,
-            )
-        self._check_skew(cluster, version)
-        update = self._updates.start(Owner(cluster.name), "VersionUpdate", {"Version": version})
-        cluster.status = "UPDATING"
-
-        def finish() -> None:
-            cluster.document["version"], cluster.status = version, "ACTIVE"
-            update.status = "Successful"
-
-        self._timers.after(VERSION_SECONDS, finish)
-        return {"update": update.document()}
-
     def _switch_auto_mode(self, cluster: Cluster, request: Document) -> Document:
         auto_mode.check_update(request, cluster.document)
         update = self._updates.start(Owner(cluster.name), "AutoModeUpdate", auto_mode.parameters(request))
@@ -172,19 +151,6 @@ class Clusters:
         for listener in self.auto_mode_switched:
             listener(cluster.name)
 
-    def _check_skew(self, cluster: Cluster, version: str) -> None:
-        """Whether the new version leaves no node group too far behind."""
-        oldest = minor(version) - SKEW
-        behind = [name for name, its in self.node_versions(cluster.name).items() if minor(its) < oldest]
-        if behind:
-            # hashicorp/terraform-provider-aws 19478
-            raise AwsError(
-                "InvalidRequestException",
-                f"Nodegroups {', '.join(behind)} must be updated to match cluster version"
-                f" {cluster.document['version']} before updating cluster version",
-                clusterName=cluster.name,
-            )
-
     def delete_cluster(self, request: Document) -> Document:
         cluster = self.cluster(request["name"])
         if cluster.nodegroups:
@@ -201,7 +167,8 @@ class Clusters:
         self._timers.after(DELETE_SECONDS, lambda: self._remove(cluster))
         return {"cluster": self._described(cluster)}
 
-    def _idle(self, name: str) -> Cluster:
+    def idle(self, name: str) -> Cluster:
+        """The cluster; raises EKS's error if there is none, or if it is being changed."""
         cluster = self.cluster(name)
         if cluster.status != "ACTIVE" or self._updates.running(Owner(name)):
             raise AwsError(

@@ -331,6 +331,7 @@ class Permissions:
                 ["*"],
                 wide="EC2 and Auto Scaling take no resource for reading.",
             ),
+            Grants(["eks:DescribeClusterVersions"], ["*"], wide="EKS takes no resource for its versions."),
             Grants(
                 ["cloudtrail:DescribeTrails", "cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"],
                 ["*"],

@@ -21,7 +21,7 @@ class Machines:
 
 
 class Lab:
-    def __init__(self, aws, version="1.35"):
+    def __init__(self, aws, version="1.35", **more):
         self.aws = aws
         self.moto_additions = aws.embedded.moto_additions
         self.clock = aws.clock
@@ -46,6 +46,7 @@ class Lab:
             roleArn=self.role,
             resourcesVpcConfig=network,
             accessConfig={"authenticationMode": "API_AND_CONFIG_MAP"},
+            **more,
         )
         self.moto_additions.control_plane("https://127.0.0.1:6443", "Y2E=")
         aws.hold()

@@ -5,6 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
+from lamplighter.data.lifecycle import Support
 from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.facts import (
     AwsIdentity,
@@ -55,6 +56,7 @@ FACTS = Facts(
     concurrency=10.0,
     offered={"g5.xlarge": frozenset({"ap-northeast-2a", "ap-northeast-2c"})},
     zones={f"ap-northeast-2{letter}": f"apne2-az{number}" for number, letter in enumerate("abcd", 1)},
+    kubernetes={"1.35": Support(date(2027, 3, 27), date(2028, 3, 27))},
     cluster=CLUSTER,
     groups={"gpu": PoolGroup(GROUP, ("ap-northeast-2a",))},
     inside=ClusterFacts(Autoscalers(asked=True), "v26.3.1"),

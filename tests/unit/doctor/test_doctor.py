@@ -144,7 +144,7 @@ def test_the_dates_of_support_are_in_order_and_the_file_says_where_they_are_from
     assert set(document["sources"]) == {
         *("kubernetes", "runtimes", "extended_support_hour", "amazon_linux_2")
     }
-    assert lifecycle.newest_kubernetes() == "1.35"
+    assert lifecycle.known_kubernetes()[-1] == "1.36"
     assert lifecycle.runtime("python3.6") is None
 
 

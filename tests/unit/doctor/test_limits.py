@@ -1,7 +1,7 @@
 """The doctor's limits for the cluster, to the day, and its lines where two facts combine."""
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -9,6 +9,7 @@ import pytest
 from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.data import lifecycle
+from lamplighter.data.lifecycle import Support
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import Autoscalers
@@ -30,6 +31,7 @@ from tests.unit.doctor.cases import (
 )
 from tests.unit.doctor.told import account, cluster, deployed_lab
 
+SUPPORT = Support(date(2030, 1, 31), date(2031, 1, 31))
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 
 
@@ -230,3 +232,43 @@ def test_an_operator_that_is_to_be_installed_is_the_lab_s() -> None:
     assert (line.outcome, line.said.startswith(f"GPU Operator {wanted} supports Kubernetes")) == (OK, True)
     missing = unknown("there is no cluster theirs in ap-northeast-2")
     assert list(cluster.operator(BEFORE, lab(**ADOPTS), NOW)) == [missing]
+
+
+@pytest.mark.parametrize(("facts", "more", "then"), [
+    (BEFORE, {}, "EKS upgrades the cluster by itself"),
+    (replace(FACTS, cluster=replace(CLUSTER, version="1.33", support="STANDARD")), {},
+     "EKS upgrades the cluster by itself"),
+    (replace(FACTS, cluster=replace(CLUSTER, version="1.33")), {},
+     "the cluster costs 0.50 USD an hour more, about 365 USD a month"),
+])  # fmt: skip
+def test_past_standard_support_a_cluster_of_the_lab_is_upgraded_by_eks(
+    facts: Facts, more: dict[str, Any], then: str
+) -> None:
+    past = lab(cluster={"kubernetes_version": "1.33"}, **more)
+    (found,) = cluster.kubernetes_version(facts, past, NOW)
+    assert (found.outcome, found.said) == (
+        NOT_OK,
+        f"standard support of Kubernetes 1.33 ended on 2026-07-29: since then {then}",
+    )
+
+
+@pytest.mark.parametrize(("known", "more", "newest"), [
+    (Unread("403"), {}, "1.35"),
+    (Unread("403"), {"gpu_operator": {"enabled": False}}, "1.36"),
+    ({"1.99": SUPPORT, "1.100": SUPPORT}, {"gpu_operator": {"enabled": False}}, "1.100"),
+])  # fmt: skip
+def test_a_new_cluster_gets_the_newest_version_that_aws_and_the_operator_have(
+    known: Any, more: dict[str, Any], newest: str
+) -> None:
+    past = lab(cluster={"kubernetes_version": "1.33"}, **more)
+    (found,) = cluster.kubernetes_version(replace(BEFORE, kubernetes=known), past, NOW)
+    assert found.advice == f'write kubernetes_version: "{newest}" under cluster'
+
+
+def test_what_aws_says_of_a_version_comes_before_the_table() -> None:
+    facts = replace(FACTS, cluster=replace(CLUSTER, version="1.99"), kubernetes={"1.99": SUPPORT})
+    (found,) = cluster.kubernetes_version(facts, lab(), NOW)
+    assert found == well(
+        "standard support of Kubernetes 1.99 ends on 2030-01-31; then the cluster costs 0.50 USD an hour more,"
+        " about 365 USD a month"
+    )

@@ -1,6 +1,7 @@
 """The doctor's reads of AWS and the cluster, one system at a time. An odd answer is reported, never guessed."""
 
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from typing import Any
 
 import boto3
@@ -11,11 +12,13 @@ from moto import mock_aws
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller
 from lamplighter.adapters.doctor.bootstrap import VERSION, Bootstrap
+from lamplighter.adapters.doctor.cluster_versions import ClusterVersions
 from lamplighter.adapters.doctor.inside import seen
 from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
+from lamplighter.data.lifecycle import Support
 from lamplighter.domain.doctor.facts import AwsIdentity, NoAccess, OtherNodes, Trail
 from lamplighter.errors import OutsideFailed
 
@@ -119,6 +122,20 @@ def test_a_cluster_without_a_version_is_not_read(answer: dict[str, Any]) -> None
         eks.add_response("describe_cluster", {"cluster": {"name": "lab", **answer}})
         with pytest.raises(OutsideFailed, match="eks:DescribeCluster"):
             adoption.cluster_if_there("lab")
+
+
+def test_versions_are_those_whose_ends_of_support_eks_tells() -> None:
+    day = datetime(2027, 8, 2, tzinfo=UTC)
+    ends = {"endOfStandardSupportDate": day, "endOfExtendedSupportDate": day.replace(year=2028)}
+    eks = boto3.client("eks")
+    with Stubber(eks) as stub:
+        page = [
+            {"clusterVersion": "1.36", **ends},
+            {"clusterVersion": "1.37"},
+            {"clusterVersion": "new", **ends},
+        ]
+        stub.add_response("describe_cluster_versions", {"clusterVersions": page})
+        assert ClusterVersions(eks).supported() == {"1.36": Support(date(2027, 8, 2), date(2028, 8, 2))}
 
 
 def test_a_quota_without_a_value_is_no_quota() -> None:

@@ -1,11 +1,13 @@
 """EKS's cluster: its endpoint and its certificate authority. Every kind of capacity has one."""
 
 import base64
+from datetime import UTC, datetime
 from typing import Any
 
 from tests.world.aws import authority
 
 Json = dict[str, Any]
+STANDARD_ENDS = datetime(2026, 12, 2, tzinfo=UTC)
 
 
 class Cluster:
@@ -26,6 +28,10 @@ class Cluster:
                 "kubernetesNetworkConfig": {"serviceIpv4Cidr": "172.20.0.0/16"},
             }
         }
+
+    def describe_cluster_versions(self) -> Json:
+        ends = {"endOfStandardSupportDate": STANDARD_ENDS, "endOfExtendedSupportDate": STANDARD_ENDS}
+        return {"clusterVersions": [{"clusterVersion": "1.34", **ends}]}
 
     def describe_access_entry(self, *, clusterName: str, principalArn: str) -> Json:
         return {

@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
+from lamplighter.adapters.doctor.cluster_versions import ClusterVersions
 from lamplighter.adapters.doctor.karpenter import KarpenterReading
 from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
@@ -76,7 +77,7 @@ class Examination:
         lab = self._lab
         bootstrap, quotas, zones, trails = Bootstrap(), AccountQuotas(), Zones(), Trails()
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
-        others = OtherNodesReading()
+        others, versions = OtherNodesReading(), ClusterVersions()
         groups = [identity(lab, pool).name for pool in lab.pools]
         node_pools = KarpenterReading(lab) if lab.node_pools else None
         with ThreadPoolExecutor(max_workers=12) as threads:
@@ -91,6 +92,7 @@ class Examination:
             recorded = ask(lambda: trails.recording(lab.region))
             filled = ask(lambda: self._slack(secrets))
             kept, followed = ask(self._prices), ask(self._courses)
+            supported = ask(versions.supported)
             account = ask(self._zones(zones))
             found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))
             within = ask(lambda: _within(lab.cluster_name, found))
@@ -107,6 +109,7 @@ class Examination:
                 concurrency=at_once.result(),
                 offered=offered,
                 zones=account.result(),
+                kubernetes=supported.result(),
                 cluster=found,
                 groups=nodes,
                 inside=within.result(),
@@ -162,6 +165,7 @@ class Examination:
             concurrency=why,
             offered=why,
             zones=why,
+            kubernetes=why,
             cluster=why,
             groups=dict.fromkeys(self._lab.pools, why),
             inside=why,

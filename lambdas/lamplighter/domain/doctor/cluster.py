@@ -1,6 +1,6 @@
 """The doctor's checks of the cluster: whether it exists, the functions' access, versions, and support."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -147,7 +147,8 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
     if isinstance(version, Unread):
         yield unknown(version)
         return
-    support = lifecycle.kubernetes(version)
+    told = {} if isinstance(facts.kubernetes, Unread) else facts.kubernetes
+    support = told.get(version) or lifecycle.kubernetes(version)
     if support is None:
         yield unknown(
             reason("doctor.support-not-in-table", version=version, known=lifecycle.known_on()),
@@ -155,18 +156,12 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
         )
         return
     more = lifecycle.extended_support_hour()
-    ordinary = isinstance(facts.cluster, ExistingCluster) and facts.cluster.support == "STANDARD"
     then = (
         reason("doctor.then-upgrades")
-        if ordinary
+        if _is_upgraded_by_itself(facts, lab)
         else reason("doctor.then-costs", hour=f"{more:f}", month=f"{more * HOURS_A_MONTH:.0f}")
     )
-    newest = lifecycle.newest_kubernetes()
-    advice = (
-        reason("doctor.upgrade-kubernetes.operator", newest=newest)
-        if lab.gpu_operator.enabled
-        else reason("doctor.upgrade-kubernetes.stack", newest=newest)
-    )
+    advice = _newer(facts, lab, told or lifecycle.known_kubernetes())
     today = now.date()
     if today > support.extended:
         yield unwell(reason("doctor.kubernetes-unsupported", version=version, day=support.extended), advice)
@@ -178,6 +173,30 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
         yield unwell(ends, advice)
     else:
         yield well(reason("doctor.support-ok", version=version, day=support.standard, then=then))
+
+
+def _is_upgraded_by_itself(facts: Facts, lab: Lab) -> bool:
+    """Whether the cluster has no extended support; one of the lab has none."""
+    if isinstance(facts.cluster, ExistingCluster):
+        return facts.cluster.support == "STANDARD"
+    return lab.cluster.existing is None
+
+
+def _newer(facts: Facts, lab: Lab, known: Iterable[str]) -> Reason:
+    """The advice to take a newer version."""
+    if facts.cluster is None:
+        return reason("doctor.write-kubernetes", newest=newest_for(lab, known))
+    newest = max(known, key=versions.order)
+    if lab.gpu_operator.enabled:
+        return reason("doctor.upgrade-kubernetes.operator", newest=newest)
+    return reason("doctor.upgrade-kubernetes.stack", newest=newest)
+
+
+def newest_for(lab: Lab, known: Iterable[str]) -> str:
+    """The newest of the versions that the lab's GPU Operator supports; the newest of all if it has none."""
+    fit = versions.operator_fit(lab.gpu_operator.version) if lab.gpu_operator.enabled else None
+    newest_first = sorted(known, key=versions.order, reverse=True)
+    return next((each for each in newest_first if fit is None or fit.holds(each)), newest_first[0])
 
 
 def operator(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.data.lifecycle import Support
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts, NodePoolFacts
 from lamplighter.domain.doctor.line import Unread
@@ -99,6 +100,8 @@ class Facts:
     """The zones of the region in which each instance type of the lab is offered."""
     zones: Mapping[str, str] | Unread
     """Ids of the account's zones by name; empty for a deployed lab, whose zones stay as they are."""
+    kubernetes: Mapping[str, Support] | Unread
+    """The Kubernetes versions that AWS supports now."""
     cluster: ExistingCluster | Unread | None
     groups: Mapping[str, PoolGroup | Unread | None]
     """By pool."""
