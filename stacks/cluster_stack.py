@@ -17,7 +17,7 @@ from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
 from stacks.constructs.cluster.auto_mode import AutoModeRole
-from stacks.constructs.cluster.control_plane import ControlPlane
+from stacks.constructs.cluster.control_plane import ControlPlane, cluster_log_group
 from stacks.constructs.cluster.efa_group import EfaGroup
 from stacks.constructs.cluster.kubectl import Kubectl
 from stacks.constructs.cluster.network import Network
@@ -121,6 +121,14 @@ class ClusterStack(Stack):
         keeper = gatekeeper(
             self, "Gatekeeper", lab=lab, names=names, code=FunctionCode(self, "Code", lab=lab)
         )
+        cluster_logs = deploy_step(
+            self,
+            "ClusterLogs",
+            kind="ClusterLogs",
+            function=keeper,
+            properties={"LogGroup": cluster_log_group(lab.cluster_name)},
+        )
+        control_plane.log_group.node.add_dependency(cluster_logs)
         around = Surroundings(
             lab=lab,
             names=names,

@@ -11,6 +11,7 @@ from lamplighter.application.deploy.event import Event, known_as, properties_of
 from lamplighter.application.deploy.kinds import STEPS
 from lamplighter.application.deploy.response import CloudFormationResponse, answer
 from lamplighter.application.deploy.steps import (
+    cluster_logs,
     currency,
     emptied,
     gate,
@@ -76,6 +77,7 @@ def _respond(event: Event) -> dict[str, object]:
 KINDS: Mapping[str, Callable[[Event], CloudFormationResponse | None]] = {
     **STEPS,
     "ServiceCidr": service_cidr,
+    "ClusterLogs": cluster_logs,
     "Gate": gate,
     "Pools": pools,
     "Currency": currency,

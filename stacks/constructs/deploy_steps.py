@@ -6,6 +6,7 @@ DesiredSize  the size a node group has now, so that a deploy leaves it alone
 Sizes        the sizes that CloudFormation writes to a pool's node group
 Version      the version of its launch template that a node group is told
 ServiceCidr  the network of the cluster's Services, which nodes with an image of the user's are told
+ClusterLogs  removes the log group that EKS writes again after its cluster's deletion
 NodeRole     the name of the role that a node group's nodes have, which nobody can change
 Group        the name of the Auto Scaling group behind a node group
 NodePoolSize the replicas a NodePool has now, so that a deploy leaves them alone

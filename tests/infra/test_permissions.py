@@ -29,6 +29,7 @@ TAKE_NO_RESOURCE = {
     "ec2:DescribeSecurityGroupRules",
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeSubnets",
+    "logs:DescribeLogGroups",
     "pricing:GetProducts",
     "scheduler:ListSchedules",
 }
@@ -253,6 +254,8 @@ def test_the_gatekeeper_writes_nothing_but_its_own_marks_and_bounds_through_eks(
         "dynamodb:DeleteItem",
         "dynamodb:PutItem",
         "logs:CreateLogStream",
+        "logs:DeleteLogGroup",
+        "logs:DescribeLogGroups",
         "logs:PutLogEvents",
     }
     [writing] = [

@@ -21,6 +21,8 @@ from local.aws.timers import Timers
 
 #: Virtual seconds; on AWS these are minutes, but nothing of ours waits for them.
 CREATE_SECONDS, DELETE_SECONDS, UPDATE_SECONDS = 2.0, 2.0, 5.0
+#: How long after a deletion EKS's own role writes the last lines (terraform-aws-modules/terraform-aws-eks #2763) [est].
+LAST_LINES_SECONDS = (60.0,)
 #: A switch of Auto Mode [est].
 AUTO_MODE_SECONDS = 60.0
 CHANGEABLE = ("logging", "accessConfig", "upgradePolicy", "deletionProtection", "zonalShiftConfig")
@@ -52,6 +54,7 @@ class Clusters:
         #: The versions that a cluster may have, and the one of a cluster that names none [est].
         self.versions: tuple[str, ...] = ()
         self.default_version = "1.35"
+        self.last_lines: tuple[float, ...] = LAST_LINES_SECONDS
         #: Called with each new cluster.
         self.created: list[Callable[[Cluster], None]] = []
         #: Called with the name of a deleted cluster.
@@ -193,6 +196,8 @@ class Clusters:
         self._clusters.pop(cluster.name, None)
         for forget in self.removed:
             forget(cluster.name)
+        for seconds in self.last_lines:
+            self._timers.after(seconds, lambda: self._keep_logs(cluster))
         try:
             self._service_context.call("ec2", "delete_security_group", {"GroupId": group})
         except ClientError:
@@ -205,7 +210,7 @@ class Clusters:
         return described
 
     def _keep_logs(self, cluster: Cluster) -> None:
-        """Makes the log group. EKS makes it when it first writes, and never removes it."""
+        """Makes the log group. EKS makes it when it writes and there is none, and never removes it."""
         if any(kind.get("enabled") for kind in cluster.document["logging"].get("clusterLogging", [])):
             name = f"/aws/eks/{cluster.name}/cluster"
             try:

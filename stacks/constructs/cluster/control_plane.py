@@ -23,6 +23,11 @@ OF_WINDOWS = {
 }
 
 
+def cluster_log_group(cluster: str) -> str:
+    """The log group to which EKS writes."""
+    return f"/aws/eks/{cluster}/cluster"
+
+
 class ControlPlane(Construct):
     """The cluster and the resources of its control plane. With names for its role, EKS Auto Mode is on."""
 
@@ -57,10 +62,10 @@ class ControlPlane(Construct):
         )
         accept_managed_policies(role, policies)
         # Otherwise EKS creates it, keeps its logs for ever and does not delete it.
-        log_group = logs.LogGroup(
+        self.log_group = logs.LogGroup(
             self,
             "Logs",
-            log_group_name=f"/aws/eks/{name}/cluster",
+            log_group_name=cluster_log_group(name),
             retention=log_retention,
             removal_policy=RemovalPolicy.DESTROY,
         )
@@ -90,7 +95,7 @@ class ControlPlane(Construct):
             ),
             **(switched_on() if auto_mode else {}),
         )
-        self.cluster.node.add_dependency(log_group)
+        self.cluster.node.add_dependency(self.log_group)
         self.name = self.cluster.ref
         for index, admin in enumerate(admins, 1):
             self.grant_admin(f"Admin{index}", admin)

@@ -207,6 +207,17 @@ class Permissions:
         """Reading which zones the account has, before a cluster is put into some."""
         return Grants(["ec2:DescribeAvailabilityZones"], ["*"], wide="EC2 takes no resource for reading.")
 
+    def removing_logs(self, group: str) -> list[Grants]:
+        """Removing a log group that EKS left."""
+        return [
+            Grants(["logs:DescribeLogGroups"], ["*"], wide="CloudWatch Logs takes no resource for listing."),
+            Grants(
+                ["logs:DeleteLogGroup"],
+                [self._names.arn("logs", f"log-group:{group}:*")],
+                wide="So IAM names one log group.",
+            ),
+        ]
+
     def reading_prices(self) -> Grants:
         """Reading the price of a node from AWS's price list."""
         return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")

@@ -9,6 +9,7 @@ from aws_cdk import Duration
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
+from stacks.constructs.cluster.control_plane import cluster_log_group
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.permissions import Permissions
 from stacks.names import Names
@@ -34,6 +35,7 @@ def gatekeeper(
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
             permissions.reading_zones(),
+            *permissions.removing_logs(cluster_log_group(lab.cluster_name)),
             *([permissions.reaching_the_cluster()] if lab.has_own_images else []),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",

@@ -119,6 +119,18 @@ def _may_open_again() -> None:
     Ledger(ENVIRONMENT.ledger_table).end_last_close()
 
 
+def cluster_logs(event: Event) -> CloudFormationResponse:
+    """The log group of the control plane: room for it before it is created, and nothing of it after its deletion."""
+    from lamplighter.application.deploy.cluster_logs import make_room, remove_for_good  # noqa: PLC0415 -- only here
+
+    name = properties_of(event)["LogGroup"]
+    if event["RequestType"] == "Create":
+        make_room(name)
+    elif event["RequestType"] == "Delete":
+        remove_for_good(name)
+    return CloudFormationResponse(f"logs-in-{name}")
+
+
 def emptied(event: Event) -> CloudFormationResponse:
     """On deletion, empties the bucket of pages: CloudFormation deletes only an empty bucket."""
     bucket = properties_of(event)["Bucket"]
