@@ -52,6 +52,7 @@ PANELS = {
     ),
     "Look after": (
         "cli.look_after.doctor",
+        "cli.look_after.verify",
         "cli.look_after.arm",
         "cli.look_after.ack",
         "cli.look_after.experiment",

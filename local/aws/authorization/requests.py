@@ -17,6 +17,7 @@ from moto.core.utils import get_service_model
 
 from local.aws.authorization import launches, reference
 from local.aws.authorization.conditions import Unknown
+from local.aws.authorization.patterns import PARTS
 from local.aws.authorization.resources import resources, table_name
 from local.aws.authorization.state import State
 
@@ -265,7 +266,8 @@ def call_of(response: Any, resource: str) -> Call:
     service = signing_name(response)
     operation = response._get_action()  # noqa: SLF001
     if service == "s3":
-        named = resource.rpartition(":")[2].removeprefix("*")
+        # A key may hold colons too.
+        named = resource.split(":", PARTS - 1)[-1].removeprefix("*")
         return Call(service, operation, {"BucketAndKey": named, "Keys": _keys_to_delete(response, operation)})
     members = _members(response, operation)
     if service == "sqs" and response.path.count("/") > 1:

@@ -60,6 +60,12 @@ def _stream(members: Members, _: State) -> Named:
         yield members["StreamArn"]
 
 
+def _stack(members: Members, _: State) -> Named:
+    name = members.get("StackName")
+    if name:
+        yield name if str(name).startswith(ARN) else {"StackName": name, "Id": NO_ID}
+
+
 def _cluster(members: Members, _: State) -> Named:
     # Calls about a cluster name it `name`, calls about its parts `clusterName`, and calls about updates again `name`.
     name = members.get("clusterName") or members.get("name")
@@ -247,6 +253,8 @@ def _none(_: Members, __: State) -> Named:
 _NAMES: dict[tuple[str, str], Callable[[Members, State], Named]] = {
     ("autoscaling", "autoscalinggroup"): _auto_scaling_group,
     ("cloudtrail", "trail"): _trail,
+    ("cloudformation", "stack"): _stack,
+    ("cloudformation", "stackset"): _none,
     ("dynamodb", "index"): _index,
     ("dynamodb", "stream"): _stream,
     ("dynamodb", "table"): _table,

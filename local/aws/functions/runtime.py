@@ -77,6 +77,8 @@ class Runtime:
         self._under_way: Counter[str] = Counter()
         #: How many invocations the account runs at once.
         self.concurrency = NEW_ACCOUNT
+        #: The most of a function at once, None where it has no concurrency of its own. With 0 it never runs.
+        self.reserved: Callable[[FunctionSpec], int | None] = lambda _: None
         self._closed = False
         self.faults = Faults()
         #: Whether a function's role allows Lambda to write its log. Without it, Lambda silently keeps no log.
@@ -89,7 +91,7 @@ class Runtime:
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
         """Runs the function on one event and waits for its outcome. Raises Throttled if too many functions run."""
-        with self._clock.busy(), self._counted(spec.name):
+        with self._clock.busy(), self._counted(spec):
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
                 return _exited(invocation.id, 1)
@@ -154,16 +156,18 @@ class Runtime:
                 processes.close()
 
     @contextmanager
-    def _counted(self, function: str) -> Iterator[None]:
+    def _counted(self, spec: FunctionSpec) -> Iterator[None]:
+        reserved = self.reserved(spec)
         with self._lock:
-            if self._under_way.total() >= self.concurrency:
-                raise Throttled(function)
-            self._under_way[function] += 1
+            full = reserved is not None and self._under_way[spec.name] >= reserved
+            if full or self._under_way.total() >= self.concurrency:
+                raise Throttled(spec.name)
+            self._under_way[spec.name] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._under_way[function] -= 1
+                self._under_way[spec.name] -= 1
 
     def _take(self, spec: FunctionSpec) -> Worker:
         """An idle worker of this very function, otherwise a new one."""

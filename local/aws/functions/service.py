@@ -42,6 +42,7 @@ class LambdaService:
         self._assets = assets
         #: Whether Lambda may assume a role, by its ARN.
         self.takes: Callable[[str], bool] = lambda _: True
+        runtime.reserved = self._reserved
         self._code = work / "code"
         self._code.mkdir(parents=True, exist_ok=True)
 
@@ -105,6 +106,10 @@ class LambdaService:
             scratch_in=("HOME", "TMPDIR", *(["TEST_OUTDIR"] if tools else [])),
             own_time=bool(tools),
         )
+
+    def _reserved(self, spec: FunctionSpec) -> int | None:
+        reserved = self._function(spec.arn).reserved_concurrency
+        return None if reserved is None else int(reserved)
 
     def _function(self, arn: str) -> Any:
         _, _, _, region, account, *_ = arn.split(":")

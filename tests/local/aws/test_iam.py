@@ -257,6 +257,16 @@ def test_each_object_that_one_call_deletes_is_judged(aws):
         delete("pages/a", "else")
 
 
+def test_the_key_of_an_object_may_hold_colons(aws):
+    aws.bucket("other-pages")
+    writer = role(aws, "writer", allow("s3:PutObject", resource="arn:aws:s3:::other-pages/*"))
+
+    aws.call("s3", "put_object", role=writer, Bucket="other-pages", Key="at-12:06:05.html", Body=b"text")
+
+    [kept] = aws.call("s3", "list_objects_v2", Bucket="other-pages")["Contents"]
+    assert kept["Key"] == "at-12:06:05.html"
+
+
 def test_a_signed_link_does_what_its_signer_may_and_no_more(aws):
     aws.bucket("pages-of-lab")
     aws.call("s3", "put_object", Bucket="pages-of-lab", Key="page", Body=b"text")

@@ -1,0 +1,205 @@
+"""The AWS account that `lamplighter verify` asks: its clients, its clock, its stacks, and the lab that is there."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from cli import deployed as played
+from cli.deployment import Deployment
+from cli.use.orders import waiting
+from cli.verification.step import Differs, Unfit
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.terms import Terms
+from lamplighter.domain.money.money import Money, cost
+from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+
+if TYPE_CHECKING:
+    from lamplighter.domain.capacity.evidence import Seen
+
+PAUSE_SECONDS = 5.0
+CURRENCY = "USD"
+STACK_MINUTES = 15
+FUNCTION = "AWS::Lambda::Function"
+SOON = timedelta(hours=3)
+"""Longer than any step."""
+OVER = frozenset({LeaseState.CLOSED, LeaseState.REFUSED})
+
+
+@dataclass
+class Account:
+    """The account and region of the caller's credentials. `deployment` is the lab there, None where there is none."""
+
+    id: str
+    region: str
+    clock: Callable[[], datetime]
+    deployment: Deployment | None = None
+    _clients: dict[str, Any] = field(default_factory=dict)
+
+    def call(self, service: str, operation: str, subject: str, **request: object) -> dict[str, Any]:
+        """One call by boto3's names. Raises OutsideFailed or TryLater with its call and subject."""
+        if service not in self._clients:
+            self._clients[service] = client(service)
+        name = "".join(word.capitalize() for word in operation.split("_"))
+        with outside(f"{service}:{name}", subject):
+            reply: dict[str, Any] = getattr(self._clients[service], operation)(**request)
+        return reply
+
+    def attempt(
+        self, codes: Collection[str], service: str, operation: str, subject: str, **request: object
+    ) -> dict[str, Any] | None:
+        """The same; None where AWS refuses it with one of these error codes."""
+        try:
+            return self.call(service, operation, subject, **request)
+        except OutsideFailed as error:
+            if isinstance(error.__cause__, Exception) and error_code(error.__cause__) in codes:
+                return None
+            raise
+
+    def until(self, what: str, within: timedelta, look: Callable[[], bool]) -> None:
+        """Look again and again until it is so. Raises Differs after `within`, or the error of the last look."""
+        unread: LamplighterError | None = None
+        for _ in waiting(within.total_seconds(), PAUSE_SECONDS):
+            try:
+                if look():
+                    return
+                unread = None
+            except (OutsideFailed, TryLater) as error:
+                # One answer that did not come is no reason to give up half an hour of waiting.
+                unread = error
+        if unread is not None:
+            raise unread
+        raise Differs(f"not within {within.total_seconds() / 60:.0f} minutes: {what}")
+
+    # the throw-away stack
+
+    def create_stack(self, name: str, template: str, ends: str = "CREATE_COMPLETE") -> Mapping[str, str]:
+        """Create a stack and wait for that end. Returns its outputs. Raises Differs at another end."""
+        request = {"TemplateBody": template, "Capabilities": ["CAPABILITY_IAM"]}
+        self.call("cloudformation", "create_stack", name, StackName=name, **request)
+        ended = self._settled(name)
+        if ended["StackStatus"] != ends:
+            raise Differs(f"the stack {name} ended {ended['StackStatus']}, not {ends}: {self._why(name)}")
+        return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
+
+    def delete_stack(self, name: str) -> None:
+        """Delete a stack and wait until it is gone. A stack that does not exist is gone."""
+        if self._stack(name) is None:
+            return
+        self.call("cloudformation", "delete_stack", name, StackName=name)
+        self.until(f"the stack {name} is deleted", timedelta(minutes=STACK_MINUTES), lambda: self._gone(name))
+
+    def _gone(self, name: str) -> bool:
+        found = self._stack(name)
+        if found is not None and found["StackStatus"] == "DELETE_FAILED":
+            raise Differs(f"CloudFormation could not delete the stack {name}: {self._why(name)}")
+        return found is None
+
+    def _settled(self, name: str) -> dict[str, Any]:
+        def settled() -> bool:
+            found = self._stack(name)
+            return found is not None and not found["StackStatus"].endswith("IN_PROGRESS")
+
+        self.until(f"the stack {name} is complete", timedelta(minutes=STACK_MINUTES), settled)
+        return self._stack(name) or {}
+
+    def _stack(self, name: str) -> dict[str, Any] | None:
+        try:
+            stacks = self.call("cloudformation", "describe_stacks", name, StackName=name)["Stacks"]
+        except OutsideFailed as error:
+            if "does not exist" in str(error.__cause__):
+                return None
+            raise
+        return None if stacks[0]["StackStatus"] == "DELETE_COMPLETE" else stacks[0]
+
+    def _why(self, name: str) -> str:
+        events = self.call("cloudformation", "describe_stack_events", name, StackName=name)["StackEvents"]
+        reasons = (
+            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
+            for event in reversed(events)
+            if event["ResourceStatus"].endswith("FAILED")
+        )
+        return next(reasons, "no reason is given")
+
+    # the lab
+
+    @property
+    def lab(self) -> Deployment:
+        """The deployed lab. Raises Unfit where there is none."""
+        if self.deployment is None:
+            raise Unfit("no lab is deployed in this region")
+        return self.deployment
+
+    @cached_property
+    def pool(self) -> str:
+        """The cheapest pool of node groups, on which nodes are started. Raises Unfit where there is none."""
+        pools = self.lab.lab.pools
+        priced = [(self._price(name), name) for name, pool in pools.items() if pool.kind == "node-group"]
+        if not priced:
+            raise Unfit("the lab has no pool of kind node-group")
+        return min(priced)[1]
+
+    def _price(self, pool: str) -> Decimal:
+        terms = self._terms.get(pool)
+        if terms is None:
+            raise Unfit(f"the price of the pool {pool} is not known")
+        return terms.price_per_hour
+
+    @cached_property
+    def _terms(self) -> Mapping[str, Terms]:
+        return played.look(self.lab).terms
+
+    def cost(self, nodes: int, length: timedelta) -> Money:
+        """What nodes of the pool cost for so long."""
+        if not nodes:
+            return Money.zero(self.currency)
+        return cost(nodes, length, self._price(self.pool), self.currency)
+
+    @property
+    def currency(self) -> str:
+        return self.deployment.lab.guard.budget.currency if self.deployment else CURRENCY
+
+    def see(self) -> "Seen":
+        """The pool as it is now."""
+        return self.lab.capacity.see(self.pool)
+
+    def leased(self, until: datetime) -> str | None:
+        """A lease of the lab that runs or begins before an instant; None where there is none."""
+        for pool in self.lab.lab.pools:
+            for lease in self.lab.ledger.leases(pool):
+                if lease.state not in OVER and lease.opens < until:
+                    return lease.id
+        return None
+
+    def idle(self) -> None:
+        """Raises Unfit unless no lease of the lab runs or begins soon, and its pool has no node."""
+        lease = self.leased(self.clock() + SOON)
+        if lease is not None:
+            raise Unfit(f"the lease {lease} runs, or begins within {SOON.total_seconds() / 3600:.0f} hours")
+        seen = self.see()
+        if seen.size or seen.existing:
+            raise Unfit(f"the pool {self.pool} is not at zero")
+
+    def functions(self) -> list[str]:
+        """The names of all functions in the lab's stacks."""
+        from lamplighter.adapters.aws.cloudformation import Stacks  # noqa: PLC0415 -- few steps need it
+
+        names: list[str] = []
+        for stack in Stacks().of_labs(self.lab.name):
+            token: dict[str, str] = {}
+            while True:
+                page = self.call(
+                    "cloudformation", "list_stack_resources", stack.name, StackName=stack.name, **token
+                )
+                names += [
+                    found["PhysicalResourceId"]
+                    for found in page["StackResourceSummaries"]
+                    if found["ResourceType"] == FUNCTION
+                ]
+                if "NextToken" not in page:
+                    break
+                token = {"NextToken": page["NextToken"]}
+        return names

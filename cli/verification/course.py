@@ -1,0 +1,115 @@
+"""Plays the steps one after the other, within the money, and undoes each on every path."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from cli.verification.account import Account
+from cli.verification.journal import Journal
+from cli.verification.step import Differs, Play, Step, StepResult, StepVerdict, Unfit
+from cli.verification.undo import undo
+from lamplighter.clock import monotonic
+from lamplighter.domain.money.money import Money
+from lamplighter.errors import LamplighterError, OutsideFailed
+
+
+def unfit(account: Account, step: Step, left: Money) -> str | None:
+    """Why a step is not tried; None where it can be."""
+    try:
+        step.fits(account)
+        price = most(account, step)
+    except Unfit as why:
+        return str(why)
+    return f"it can cost {price}, and {left} are left of --spend" if price > left else None
+
+
+def most(account: Account, step: Step) -> Money:
+    """The most that a step can cost. Raises Unfit where no price is known."""
+    return account.cost(step.nodes, step.longest)
+
+
+def play(
+    account: Account,
+    steps: Sequence[Step],
+    limit: Money,
+    journal: Journal,
+    tell: Callable[[str], None],
+    record: Callable[[str], None],
+) -> bool:
+    """Play the steps that have no result yet, after what an earlier run left is undone.
+
+    Returns whether AWS answered all that was asked. Raises OutsideFailed, and plays no further step, where something
+    cannot be undone: the journal keeps it.
+    """
+    spent = journal.spent(limit.currency)
+    _undo_all(account, journal, tell)
+    done = {result.step for result in journal.results}
+    answered = True
+    for step in steps:
+        if step.name in done:
+            continue
+        why = unfit(account, step, limit - spent)
+        if why is not None:
+            tell(f"{step.name}: not tried: {why}")
+            journal.end(StepResult(step.name, StepVerdict.NOT_TRIED, [why], 0, Money.zero(limit.currency)))
+            continue
+        record(step.name)
+        tell(f"{step.name}: {step.asks}")
+        result, known = _played(account, step, journal, tell)
+        answered = answered and known
+        spent += result.cost
+        tell(f"{step.name}: {result.verdict.value} after {result.seconds} s")
+        _undo_all(account, journal, tell)
+    return answered
+
+
+def _played(
+    account: Account, step: Step, journal: Journal, tell: Callable[[str], None]
+) -> tuple[StepResult, bool]:
+    """What came of a step, and whether AWS answered all that it asked. Its undoing counts in its time and cost."""
+    evidence: list[str] = []
+
+    def note(line: str) -> None:
+        evidence.append(line)
+        tell(f"  {line}")
+
+    began = monotonic()
+    journal.begin(step.name, most(account, step))
+    verdict, known = StepVerdict.PASSED, True
+    try:
+        step.play(Play(account, note, journal.promise))
+    except Differs as differs:
+        note(str(differs))
+        verdict = StepVerdict.FAILED
+    except LamplighterError as error:
+        note(str(error))
+        verdict, known = StepVerdict.NOT_TRIED, False
+    finally:
+        left = _undone(account, journal, tell)
+    evidence += left
+    seconds = round(monotonic() - began)
+    result = StepResult(
+        step.name, verdict, evidence, seconds, account.cost(step.nodes, timedelta(seconds=seconds))
+    )
+    journal.end(result)
+    return result, known
+
+
+def _undo_all(account: Account, journal: Journal, tell: Callable[[str], None]) -> None:
+    left = _undone(account, journal, tell)
+    if left:
+        raise OutsideFailed(
+            f"not undone: {'; '.join(left)}; `lamplighter verify --resume` tries again, from {journal.path}"
+        )
+
+
+def _undone(account: Account, journal: Journal, tell: Callable[[str], None]) -> list[str]:
+    """Undo what was made, the last first. Returns what could not be undone: it keeps none of the others."""
+    left: list[str] = []
+    for one in reversed(list(journal.open)):
+        tell(f"  undoing {one.what}")
+        try:
+            undo(account, one)
+            journal.undone(one)
+        except (LamplighterError, Differs, Unfit) as error:
+            left.append(f"{one.what} ({error})")
+    return left

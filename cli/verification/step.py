@@ -1,0 +1,73 @@
+"""A step of `lamplighter verify`: what it asks of AWS, how long and how dear it can be, and what it answers."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from lamplighter.domain.money.money import Money
+
+if TYPE_CHECKING:
+    from cli.verification.account import Account
+    from cli.verification.undo import Undo
+
+
+class StepVerdict(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_TRIED = "not-tried"
+
+
+class Differs(Exception):
+    """AWS does not behave as the product needs it to; the message is the evidence."""
+
+
+class Unfit(Exception):
+    """The step cannot be played here, and says why."""
+
+
+@dataclass(frozen=True)
+class Play:
+    """What a playing step uses: the account, a place for its evidence, and the promise to undo what it makes.
+
+    `undo` is called before something is made: whatever happens then, it is undone.
+    """
+
+    account: "Account"
+    evidence: Callable[[str], None]
+    undo: "Callable[[Undo], None]"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step. `nodes` run for at most `longest`; `fits` raises Unfit."""
+
+    name: str
+    asks: str
+    longest: timedelta
+    play: Callable[[Play], None]
+    fits: "Callable[[Account], None]" = lambda _: None
+    nodes: int = 0
+    makes: str = "nothing"
+
+
+@dataclass(frozen=True)
+class StepResult:
+    """What came of a step. `seconds` is how long it took, with everything undone."""
+
+    step: str
+    verdict: StepVerdict
+    evidence: Sequence[str]
+    seconds: int
+    cost: Money
+
+    def to_json(self) -> dict[str, object]:
+        """As the report has it."""
+        return {
+            "step": self.step,
+            "verdict": self.verdict.value,
+            "evidence": list(self.evidence),
+            "seconds": self.seconds,
+            "cost": self.cost.to_json(),
+        }

@@ -1,0 +1,10 @@
+"""The steps, in the order of what stops a deploy and what costs money if it is wrong."""
+
+from collections.abc import Mapping
+
+from cli.verification.step import Step
+from cli.verification.steps import bus, failsafe, first_deploy, schedules, unleased
+
+CATALOGUE: Mapping[str, Step] = {
+    step.name: step for step in (first_deploy.STEP, bus.STEP, schedules.STEP, unleased.STEP, failsafe.STEP)
+}

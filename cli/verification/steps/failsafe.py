@@ -1,0 +1,88 @@
+"""Whether the failsafe alone brings a pool to zero: every function of the lab may run at no time."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from cli.use import orders
+from cli.verification.account import Account
+from cli.verification.step import Differs, Play, Step
+from cli.verification.steps import throwaway
+from cli.verification.steps.unleased import fits
+from cli.verification.undo import BECAUSE, Undo, UndoKind
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.orders import opening
+from lamplighter.domain.commands.words import OpenWords
+
+LENGTH = timedelta(minutes=15)
+STARTED_WITHIN = timedelta(minutes=10)
+ENDED_WITHIN = timedelta(minutes=40)
+"""After the lease's end: the first schedule runs ten minutes after it, the last one half an hour."""
+NET_AFTER = timedelta(minutes=100)
+
+
+def _play(play: Play) -> None:
+    account = play.account
+    lease = _opened(play)
+    account.until(f"EC2 has an instance of {account.pool}", STARTED_WITHIN, lambda: bool(account.see().alive))
+    play.evidence(f"the lease {lease} has a node")
+    closes = _closes(account, lease)
+    _stop_functions(play)
+    within = closes - account.clock() + ENDED_WITHIN
+    account.until(f"EC2 has no instance of {account.pool}", within, lambda: not account.see().existing)
+    late = account.clock() - closes
+    if late < timedelta(0):
+        raise Differs(
+            f"the node was gone {-late.total_seconds():.0f} s before the lease ended, so this proves nothing"
+        )
+    play.evidence(
+        f"no function ran, and EC2 had no instance {late.total_seconds() / 60:.1f} minutes after the end"
+    )
+
+
+def _opened(play: Play) -> str:
+    """Opens one node for a quarter of an hour. Returns the lease."""
+    account = play.account
+    order = orders.order(account.lab, Verb.OPEN, account.pool)
+    order = replace(opening(order, OpenWords(because=BECAUSE), LENGTH), nodes=1)
+    play.undo(Undo(UndoKind.LEASE, account.pool))
+    decision = orders.give(account.lab, order)
+    if decision.outcome != "granted" or decision.lease is None:
+        raise Differs(f"the lab did not grant a lease of one node: {decision.reason}")
+    return decision.lease
+
+
+def _closes(account: Account, lease: str) -> datetime:
+    found = account.lab.ledger.lease(account.pool, lease)
+    if found is None:
+        raise Differs(f"the ledger has no lease {lease}")
+    return found.closes
+
+
+def _stop_functions(play: Play) -> None:
+    """Sets the concurrency of every function to 0, after AWS itself has been told to give it back."""
+    account = play.account
+    reserved: dict[str, int | None] = {}
+    arns: list[str] = []
+    for name in account.functions():
+        found = account.call("lambda", "get_function_concurrency", name, FunctionName=name)
+        reserved[name] = found.get("ReservedConcurrentExecutions")
+        arns.append(f"arn:aws:lambda:{account.region}:{account.id}:function:{name}")
+    play.undo(Undo(UndoKind.STACK, throwaway.STACK))
+    net = throwaway.concurrency_net(reserved, arns, account.clock() + NET_AFTER)
+    account.create_stack(throwaway.STACK, net)
+    for name, before in reserved.items():
+        play.undo(Undo(UndoKind.CONCURRENCY, name, before))
+        request = {"FunctionName": name, "ReservedConcurrentExecutions": 0}
+        account.call("lambda", "put_function_concurrency", name, **request)
+    play.evidence(f"{len(reserved)} functions may not run; a schedule gives that back if this program cannot")
+
+
+STEP = Step(
+    name="failsafe",
+    asks="open a node, stop every function of the lab, and see AWS end the node",
+    longest=timedelta(minutes=150),
+    play=_play,
+    fits=fits,
+    nodes=1,
+    makes="a lease of one node, and a stack with schedules; no function runs for up to an hour",
+)

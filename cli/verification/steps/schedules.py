@@ -1,0 +1,42 @@
+"""Whether EventBridge Scheduler calls a universal target within its minute."""
+
+from datetime import timedelta
+
+from cli.verification.step import Play, Step
+from cli.verification.steps import throwaway
+from cli.verification.steps.first_deploy import free
+from cli.verification.undo import Undo, UndoKind
+
+AHEAD = timedelta(minutes=3)
+"""A table and a role need about half a minute, and a schedule in the past never fires."""
+FIRES_WITHIN = timedelta(minutes=2)
+
+
+def _play(play: Play) -> None:
+    account = play.account
+    play.undo(Undo(UndoKind.STACK, throwaway.STACK))
+    at = (account.clock() + AHEAD).replace(second=0, microsecond=0)
+    account.create_stack(throwaway.STACK, throwaway.schedule(at))
+    play.evidence(f"a schedule is set for {at:%H:%M} UTC")
+
+    def fired() -> bool:
+        key = {throwaway.PARTITION_KEY: {"S": "fired"}}
+        request = {"TableName": throwaway.TABLE, "Key": key, "ConsistentRead": True}
+        return "Item" in account.call("dynamodb", "get_item", throwaway.TABLE, **request)
+
+    within = at - account.clock() + FIRES_WITHIN
+    account.until("a schedule called dynamodb:PutItem", within, fired)
+    late = (account.clock() - at).total_seconds()
+    play.evidence(
+        f"a schedule of {at:%H:%M} UTC called dynamodb:PutItem by itself, at most {late:.0f} s later"
+    )
+
+
+STEP = Step(
+    name="schedules",
+    asks="let EventBridge Scheduler call AWS with no code of the lab",
+    longest=timedelta(minutes=20),
+    play=_play,
+    fits=free,
+    makes="a stack with a table, a role and a schedule",
+)

@@ -1,0 +1,167 @@
+"""The throw-away stack of the steps: its name, and the templates that they deploy."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+STACK = "lamplighter-verify"
+TABLE = "lamplighter-verify"
+PARTITION_KEY = "pk"
+DENIED_SOURCE = "lamplighter-verify.denied"
+RUNTIME = "python3.13"
+_UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
+
+_ANSWERS = """
+import json, urllib.request
+
+def handler(event, context):
+    asked = event["ResourceProperties"].get("Outcome") if event["RequestType"] == "Create" else "SUCCESS"
+    answer = {
+        "Status": asked,
+        "Reason": "as lamplighter verify asked",
+        "PhysicalResourceId": "lamplighter-verify",
+        "StackId": event["StackId"],
+        "RequestId": event["RequestId"],
+        "LogicalResourceId": event["LogicalResourceId"],
+        "Data": {"Size": "7"},
+    }
+    body = json.dumps(answer).encode()
+    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers={"Content-Type": ""})
+    urllib.request.urlopen(request, timeout=10).read()
+"""
+
+
+def deploy(outcome: str) -> str:
+    """A table that a failed create must not keep, and after it a custom resource that answers with this outcome.
+
+    The output Joined is the resource's text, joined as the stacks of a lab join it.
+    """
+    resources = {
+        "Kept": {**_table(), "DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"},
+        "AnswersRole": _role("lambda"),
+        "Answers": {
+            "Type": "AWS::Lambda::Function",
+            "Properties": {
+                "Runtime": RUNTIME,
+                "Handler": "index.handler",
+                "Timeout": 30,
+                "Role": {"Fn::GetAtt": ["AnswersRole", "Arn"]},
+                "Code": {"ZipFile": _ANSWERS},
+            },
+        },
+        "Late": {
+            "Type": "AWS::CloudFormation::CustomResource",
+            "DependsOn": ["Kept"],
+            "Properties": {"ServiceToken": {"Fn::GetAtt": ["Answers", "Arn"]}, "Outcome": outcome},
+        },
+    }
+    return _template(resources, {"Joined": {"Fn::Join": ["-", ["size", {"Fn::GetAtt": ["Late", "Size"]}]]}})
+
+
+def schedule(at: datetime) -> str:
+    """A table, and a schedule that writes an item into it at an instant, by a universal target and with no code."""
+    item = {"TableName": TABLE, "Item": {PARTITION_KEY: {"S": "fired"}}}
+    grant = {"Action": "dynamodb:PutItem", "Resource": {"Fn::GetAtt": ["Fired", "Arn"]}}
+    return _template({"Fired": _table(), **_schedules([("dynamodb:putItem", item)], at, grant)})
+
+
+def bus() -> str:
+    """A bus that takes events of every source of the account but one, in the words of a lab's bus."""
+    resources = {
+        "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": STACK}},
+        "Policy": {
+            "Type": "AWS::Events::EventBusPolicy",
+            "Properties": {
+                "EventBusName": {"Ref": "Bus"},
+                "StatementId": "Denied",
+                "Statement": {
+                    "Sid": "Denied",
+                    "Effect": "Deny",
+                    "Principal": "*",
+                    "Action": "events:PutEvents",
+                    "Resource": {"Fn::GetAtt": ["Bus", "Arn"]},
+                    "Condition": {"ForAnyValue:StringEquals": {"events:source": DENIED_SOURCE}},
+                },
+            },
+        },
+    }
+    return _template(resources)
+
+
+def concurrency_net(functions: Mapping[str, int | None], arns: Sequence[str], at: datetime) -> str:
+    """Schedules that give each function its concurrency back at an instant, whatever becomes of this program.
+
+    `functions` has the reserved concurrency that each has now, None where it has none.
+    """
+    grant = {
+        "Action": ["lambda:DeleteFunctionConcurrency", "lambda:PutFunctionConcurrency"],
+        "Resource": list(arns),
+    }
+    calls: list[tuple[str, Mapping[str, object]]] = [
+        ("lambda:deleteFunctionConcurrency", {"FunctionName": name})
+        if reserved is None
+        else (
+            "lambda:putFunctionConcurrency",
+            {"FunctionName": name, "ReservedConcurrentExecutions": reserved},
+        )
+        for name, reserved in functions.items()
+    ]
+    return _template(_schedules(calls, at, grant))
+
+
+def _schedules(
+    calls: Sequence[tuple[str, Mapping[str, object]]], at: datetime, grant: Mapping[str, object]
+) -> dict[str, object]:
+    made: dict[str, object] = {"SchedulesRole": _role("scheduler", grant)}
+    for number, (call, request) in enumerate(calls):
+        made[f"Schedule{number}"] = {
+            "Type": "AWS::Scheduler::Schedule",
+            "Properties": {
+                "Name": f"{STACK}-{number}",
+                "ScheduleExpression": f"at({at:%Y-%m-%dT%H:%M:%S})",
+                "ScheduleExpressionTimezone": "UTC",
+                "FlexibleTimeWindow": {"Mode": "OFF"},
+                "Target": {
+                    "Arn": f"{_UNIVERSAL}{call}",
+                    "RoleArn": {"Fn::GetAtt": ["SchedulesRole", "Arn"]},
+                    "Input": json.dumps(request),
+                },
+            },
+        }
+    return made
+
+
+def _table() -> dict[str, object]:
+    key = {"AttributeName": PARTITION_KEY}
+    return {
+        "Type": "AWS::DynamoDB::Table",
+        "Properties": {
+            "TableName": TABLE,
+            "BillingMode": "PAY_PER_REQUEST",
+            "AttributeDefinitions": [{**key, "AttributeType": "S"}],
+            "KeySchema": [{**key, "KeyType": "HASH"}],
+        },
+    }
+
+
+def _role(service: str, grant: Mapping[str, object] | None = None) -> dict[str, object]:
+    trust = {"Service": f"{service}.amazonaws.com"}
+    may_assume = {"Effect": "Allow", "Principal": trust, "Action": "sts:AssumeRole"}
+    properties: dict[str, object] = {"AssumeRolePolicyDocument": _document(may_assume)}
+    if grant is not None:
+        document = _document({"Effect": "Allow", **grant})
+        properties["Policies"] = [{"PolicyName": "verify", "PolicyDocument": document}]
+    return {"Type": "AWS::IAM::Role", "Properties": properties}
+
+
+def _document(statement: Mapping[str, object]) -> dict[str, object]:
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def _template(resources: Mapping[str, object], outputs: Mapping[str, object] | None = None) -> str:
+    document = {
+        "Description": "The throw-away stack of `lamplighter verify`. It may be deleted.",
+        "Resources": dict(resources),
+        "Outputs": {name: {"Value": value} for name, value in (outputs or {}).items()},
+    }
+    return json.dumps({key: value for key, value in document.items() if value})

@@ -1,0 +1,185 @@
+"""`lamplighter verify` with an idle lab: every step passes, each fault fails its step, and nothing is left."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+import pytest
+
+from local.aws.cloudformation import deployment
+from local.aws.events.targets import Targets
+from tests.scenarios.deployed_lab import deployed_lab
+from tests.scenarios.lab_day import LabDay, Said
+from tests.scenarios.rails import ways
+
+pytestmark = pytest.mark.long
+
+LAB = """
+name: demo
+time_zone: UTC
+gpu_operator: {enabled: false}
+guard: {longest_lease: 1h, budget: {amount: "500"}}
+pools:
+  gpu: {max_nodes: 2}
+"""
+JOURNAL = "lamplighter-verify.json"
+THROWAWAY = "lamplighter-verify"
+
+
+class VerifiedLab(LabDay):
+    """The lab, and the folder in which the command is called."""
+
+    folder: Path
+    owner: Mapping[str, str]
+
+    def verify(self, *words: str, **environment: str) -> Said:
+        return self.command(
+            "verify",
+            "--yes",
+            "--json",
+            "report.json",
+            *words,
+            folder=self.folder,
+            **{**self.owner, **environment},
+        )
+
+    def administrator(self) -> Mapping[str, str]:
+        """A user who may do everything that no other policy denies. The account's own key is not judged here."""
+        iam = self.api("iam")
+        iam.create_user(UserName="administrator")
+        allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+        document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+        iam.put_user_policy(UserName="administrator", PolicyName="everything", PolicyDocument=document)
+        key = iam.create_access_key(UserName="administrator")["AccessKey"]
+        return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
+
+    def stopped(self, step: str, line: str, sent: int) -> int:
+        """A verify of one step that gets a signal when it has printed the line. Returns its exit code."""
+        words = [sys.executable, "-m", "cli.main", "verify", "--yes", "--steps", step]
+        environment = {**os.environ, **self.cloud.played(), **self.owner}
+        with subprocess.Popen(
+            words,
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as program:
+            assert program.stderr is not None
+            for said in program.stderr:
+                if line in said:
+                    program.send_signal(sent)
+                    break
+            program.stderr.read()
+        return program.returncode
+
+    def verdicts(self) -> dict[str, str]:  # type: ignore[override]
+        document = json.loads((self.folder / "report.json").read_text("utf-8"))
+        return {one["step"]: one["verdict"] for one in document["steps"]}
+
+    def left(self) -> list[str]:
+        """What a verify has left behind in the account and in its folder."""
+        stacks = self.api("cloudformation").describe_stacks()["Stacks"]
+        names = [stack["StackName"] for stack in stacks]
+        tables = self.api("dynamodb").list_tables()["TableNames"]
+        stopped = [
+            function["FunctionName"]
+            for function in self.api("lambda").list_functions()["Functions"]
+            if self.api("lambda")
+            .get_function_concurrency(FunctionName=function["FunctionName"])
+            .get("ReservedConcurrentExecutions")
+            is not None
+        ]
+        leases = [lease.id for lease in self.ledger.leases("gpu") if lease.state.value != "closed"]
+        journal = [JOURNAL] if (self.folder / JOURNAL).exists() else []
+        made = [name for name in [*names, *tables] if name.startswith(THROWAWAY)]
+        return [*made, *stopped, *leases, *self.live(), *journal]
+
+
+@pytest.fixture(scope="module")
+def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VerifiedLab]:
+    with deployed_lab(tmp_path_factory, LAB) as cloud:
+        day = VerifiedLab(cloud)
+        day.folder, day.owner = tmp_path_factory.mktemp("verify"), day.administrator()
+        yield day
+
+
+def test_every_step_passes(day: VerifiedLab) -> None:
+    said = day.verify("--record", "recording")
+
+    assert said.code == 0, said
+    assert set(day.verdicts().values()) == {"passed"}, said.stdout
+    assert day.left() == []
+    recorded = {path.stem: path.read_text("utf-8") for path in (day.folder / "recording").iterdir()}
+    assert set(recorded) == set(day.verdicts())
+    account = day.api("sts").get_caller_identity()["Account"]
+    lines = [line for text in recorded.values() for line in text.splitlines()]
+    assert not [line for line in lines if account in line or re.search(r"\bdemo\b", line)]
+
+
+@contextmanager
+def patched(owner: object, name: str, value: object) -> Iterator[None]:
+    """The embedded cloud behaves otherwise."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(owner, name, value)
+        yield
+
+
+FAULTS: dict[str, Callable[[VerifiedLab], AbstractContextManager[None]]] = {
+    # A failed create keeps what RetainExceptOnCreate would delete.
+    "first-deploy": lambda _: patched(deployment, "_same", lambda *_: True),
+    # No policy is asked: the embedded cloud judges no call by the account's own key.
+    "bus": lambda day: patched(day, "owner", {}),
+    # No schedule fires.
+    "schedules": lambda _: patched(Targets, "deliver", lambda *_: None),
+    "unleased": ways.functions_dead,
+    "failsafe": ways.schedules_powerless,
+}
+
+
+@pytest.mark.parametrize("step", FAULTS)
+def test_a_fault_fails_its_step(day: VerifiedLab, step: str) -> None:
+    with FAULTS[step](day):
+        said = day.verify("--steps", step)
+
+    assert said.code == 1, said
+    assert day.verdicts() == {step: "failed"}
+    assert day.left() == []
+
+
+@pytest.mark.parametrize(
+    ("step", "line"),
+    [
+        ("first-deploy", "a first deploy that failed late"),
+        ("bus", "alone is refused"),
+        ("schedules", "a schedule is set"),
+        ("unleased", "the guard ordered zero"),
+        ("failsafe", "functions may not run"),
+    ],
+)
+def test_a_killed_run_is_resumed_and_leaves_nothing(day: VerifiedLab, step: str, line: str) -> None:
+    assert day.stopped(step, line, signal.SIGKILL) == -signal.SIGKILL
+    assert JOURNAL in day.left()
+    refused = day.verify("--steps", step)
+    assert refused.code == 2
+    assert "--resume" in refused.stderr
+
+    # How far the first try came is not known, so all of its money counts.
+    said = day.verify("--steps", step, "--resume", "--spend", "7")
+
+    assert said.code == 0, said
+    assert day.verdicts() == {step: "passed"}
+    assert day.left() == []
+
+
+def test_a_stopped_run_undoes_what_it_made(day: VerifiedLab) -> None:
+    assert day.stopped("failsafe", "functions may not run", signal.SIGINT) == 130
+    assert day.left() == [JOURNAL]
+
+    (day.folder / JOURNAL).unlink()
