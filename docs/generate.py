@@ -24,6 +24,7 @@ from docs import (
     lab_events,
     notices,
     permissions,
+    verification,
 )
 from lamplighter.lab.model import Lab
 from stacks import cost
@@ -31,6 +32,7 @@ from stacks import cost
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = Path("docs/reference")
 EVENTS = event_schemas.FOLDER / "README.md"
+VERIFIED = Path("docs/how-to/set-up/verify-first-deploy.md")
 ASYNCHRONOUS = PAGES / "operation" / "asynchronous.md"
 ENTRY = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
 #: The lab of the templates: the default lab, with Slack and with a bus that one entry may use.
@@ -50,6 +52,7 @@ def of_the_programs() -> dict[Path, str]:
         PAGES / "gpus" / "experiments.md": experiments.page(),
         PAGES / "gpus" / "faults.md": faults.page(),
         PAGES / "notices.md": notices.page(),
+        VERIFIED: verification.page((ROOT / VERIFIED).read_text("utf-8")),
     }
 
 

@@ -130,7 +130,8 @@ def _account(lab_name: str | None) -> Account:
     if identity is None:
         raise OutsideFailed("sts:GetCallerIdentity did not say which account this is")
     deployed = deployment.find(lab_name) if labs or lab_name else None
-    return Account(identity, cloudformation.meta.region_name, clock.now, deployed)
+    now = deployed.clock.now if deployed else clock.now
+    return Account(identity, cloudformation.meta.region_name, now, deployed)
 
 
 def _plan(account: Account, steps: Sequence[Step], limit: Money, journal: Journal) -> Iterator[str]:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from cli import deployed as played
 from cli.deployment import Deployment
 from cli.use.orders import waiting
-from cli.verification.step import Differs, Unfit
+from cli.verification.outcome import Differs, Unfit
 from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money, cost
@@ -107,13 +108,10 @@ class Account:
         return self._stack(name) or {}
 
     def _stack(self, name: str) -> dict[str, Any] | None:
-        try:
-            stacks = self.call("cloudformation", "describe_stacks", name, StackName=name)["Stacks"]
-        except OutsideFailed as error:
-            if "does not exist" in str(error.__cause__):
-                return None
-            raise
-        return None if stacks[0]["StackStatus"] == "DELETE_COMPLETE" else stacks[0]
+        # A stack that does not exist has no code of its own.
+        reply = self.attempt({"ValidationError"}, "cloudformation", "describe_stacks", name, StackName=name)
+        stacks = reply["Stacks"] if reply else []
+        return next((stack for stack in stacks if stack["StackStatus"] != "DELETE_COMPLETE"), None)
 
     def _why(self, name: str) -> str:
         events = self.call("cloudformation", "describe_stack_events", name, StackName=name)["StackEvents"]
@@ -185,8 +183,6 @@ class Account:
 
     def functions(self) -> list[str]:
         """The names of all functions in the lab's stacks."""
-        from lamplighter.adapters.aws.cloudformation import Stacks  # noqa: PLC0415 -- few steps need it
-
         names: list[str] = []
         for stack in Stacks().of_labs(self.lab.name):
             token: dict[str, str] = {}

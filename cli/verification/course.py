@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from cli.verification.account import Account
 from cli.verification.journal import Journal
-from cli.verification.step import Differs, Play, Step, StepResult, StepVerdict, Unfit
+from cli.verification.outcome import Differs, Unfit
+from cli.verification.step import Play, Step, StepResult, StepVerdict
 from cli.verification.undo import undo
 from lamplighter.clock import monotonic
 from lamplighter.domain.money.money import Money

@@ -9,13 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cli.verification.account import Account
 from cli.verification.steps import throwaway
 from lamplighter.errors import BadInput
-
-if TYPE_CHECKING:
-    from cli.verification.account import Account
 
 ACCOUNT = "111122223333"
 _IDS = re.compile(
@@ -38,7 +36,7 @@ class Recording:
         self._replaced: dict[str, str] = {}
         self._last = ""
 
-    def forget(self, account: "Account") -> None:
+    def forget(self, account: Account) -> None:
         """Names that are replaced from now on."""
         self._names[account.id] = ACCOUNT
         if account.deployment is not None:

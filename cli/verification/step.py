@@ -4,27 +4,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from cli.verification.account import Account
+from cli.verification.undo import Undo
 from lamplighter.domain.money.money import Money
-
-if TYPE_CHECKING:
-    from cli.verification.account import Account
-    from cli.verification.undo import Undo
 
 
 class StepVerdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     NOT_TRIED = "not-tried"
-
-
-class Differs(Exception):
-    """AWS does not behave as the product needs it to; the message is the evidence."""
-
-
-class Unfit(Exception):
-    """The step cannot be played here, and says why."""
 
 
 @dataclass(frozen=True)
@@ -34,20 +23,21 @@ class Play:
     `undo` is called before something is made: whatever happens then, it is undone.
     """
 
-    account: "Account"
+    account: Account
     evidence: Callable[[str], None]
-    undo: "Callable[[Undo], None]"
+    undo: Callable[[Undo], None]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `nodes` run for at most `longest`; `fits` raises Unfit."""
+    """One step. `nodes` run for at most `longest`, in which it is undone as well; `fits` raises Unfit."""
 
     name: str
     asks: str
+    passes: str
     longest: timedelta
     play: Callable[[Play], None]
-    fits: "Callable[[Account], None]" = lambda _: None
+    fits: Callable[[Account], None] = lambda _: None
     nodes: int = 0
     makes: str = "nothing"
 

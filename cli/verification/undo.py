@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from cli.use import orders
+from cli.verification.account import Account
+from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.commands.orders import closing
 from lamplighter.domain.leases.lease import Lease, LeaseState
-
-if TYPE_CHECKING:
-    from cli.verification.account import Account
 
 MINUTES_TO_ZERO = 45
 ABSENT = frozenset({"ResourceNotFoundException"})
@@ -52,7 +53,7 @@ class Undo:
         return f"{self.kind.value} {self.name}"
 
 
-def undo(account: "Account", it: Undo) -> None:
+def undo(account: Account, it: Undo) -> None:
     """Undo it, and wait until it is undone."""
     match it.kind:
         case UndoKind.STACK:
@@ -67,19 +68,19 @@ def undo(account: "Account", it: Undo) -> None:
             _to_zero(account, it.name)
 
 
-def table_is_absent(account: "Account", name: str) -> bool:
+def table_is_absent(account: Account, name: str) -> bool:
     """Whether DynamoDB has no such table."""
     return account.attempt(ABSENT, "dynamodb", "describe_table", name, TableName=name) is None
 
 
-def _delete_table(account: "Account", name: str) -> None:
+def _delete_table(account: Account, name: str) -> None:
     if account.attempt(ABSENT, "dynamodb", "delete_table", name, TableName=name) is not None:
         account.until(
             f"the table {name} is deleted", timedelta(minutes=5), lambda: table_is_absent(account, name)
         )
 
 
-def _give_back_concurrency(account: "Account", it: Undo) -> None:
+def _give_back_concurrency(account: Account, it: Undo) -> None:
     request: dict[str, object] = {"FunctionName": it.name}
     operation = "delete_function_concurrency"
     if it.value is not None:
@@ -87,11 +88,8 @@ def _give_back_concurrency(account: "Account", it: Undo) -> None:
     account.attempt(ABSENT, "lambda", operation, it.name, **request)
 
 
-def _close(account: "Account", pool: str) -> None:
+def _close(account: Account, pool: str) -> None:
     """Close the lease that a step opened on the pool, and none of other people."""
-    from cli.use import orders  # noqa: PLC0415 -- few steps need it
-    from lamplighter.domain.commands.command import Verb  # noqa: PLC0415
-    from lamplighter.domain.commands.orders import closing  # noqa: PLC0415
 
     def opened() -> list[Lease]:
         leases = account.lab.ledger.leases(pool)
@@ -105,7 +103,7 @@ def _close(account: "Account", pool: str) -> None:
     account.until(f"the lease on {pool} is closed", timedelta(minutes=MINUTES_TO_ZERO), lambda: not opened())
 
 
-def _to_zero(account: "Account", group: str) -> None:
+def _to_zero(account: Account, group: str) -> None:
     """Order zero nodes, unless a lease has begun since: then the lab says how many run."""
     if account.leased(account.clock()):
         return

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, TypeVar
 from zoneinfo import ZoneInfo
 
@@ -92,18 +91,17 @@ class LabDay:
 
     # what people do
 
-    def command(self, *words: str, folder: Path | None = None, **environment: str) -> Said:
+    def command(self, *words: str, **environment: str) -> Said:
         """The command line, as a program of its own. Time passes only while it waits.
 
         It has the credentials of the account, unless the environment names others.
         """
-        return self.program(sys.executable, "-m", "cli.main", *words, folder=folder, **environment)
+        return self.program(sys.executable, "-m", "cli.main", *words, **environment)
 
-    def program(self, *words: str, folder: Path | None = None, **environment: str) -> Said:
+    def program(self, *words: str, **environment: str) -> Said:
         """Any program of the played lab, as `command`."""
         done = subprocess.run(
             words,
-            cwd=folder,
             env={**os.environ, **self._environment, **environment},
             capture_output=True,
             text=True,

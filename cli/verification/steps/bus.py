@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from cli.verification.account import Account
-from cli.verification.step import Differs, Play, Step
+from cli.verification.outcome import Differs
+from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
 from cli.verification.undo import Undo, UndoKind
 
@@ -49,6 +50,7 @@ def _refused(account: Account, *sources: str) -> list[str]:
 STEP = Step(
     name="bus",
     asks="put events on a throw-away bus whose policy denies one source",
+    passes="the denied event is taken neither alone nor beside another, and an event of another source is taken",
     longest=timedelta(minutes=20),
     play=_play,
     makes="a stack with a bus",

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 
 from cli.use import orders
 from cli.verification.account import Account
-from cli.verification.step import Differs, Play, Step
+from cli.verification.outcome import Differs
+from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
 from cli.verification.steps.unleased import fits
 from cli.verification.undo import BECAUSE, Undo, UndoKind
@@ -80,6 +81,7 @@ def _stop_functions(play: Play) -> None:
 STEP = Step(
     name="failsafe",
     asks="open a node, stop every function of the lab, and see AWS end the node",
+    passes="EC2 has no instance 40 minutes after the end of the lease, and had one until then",
     longest=timedelta(minutes=150),
     play=_play,
     fits=fits,

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from cli.verification.account import Account
-from cli.verification.step import Differs, Play, Step, Unfit
+from cli.verification.outcome import Differs, Unfit
+from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
 from cli.verification.undo import Undo, UndoKind, table_is_absent
 
@@ -36,6 +37,7 @@ def _play(play: Play) -> None:
 STEP = Step(
     name="first-deploy",
     asks="deploy a throw-away stack that fails late, then deploy it again",
+    passes="the roll-back keeps no table, and the second deploy joins the text that a custom resource answers",
     longest=timedelta(minutes=20),
     play=_play,
     fits=free,

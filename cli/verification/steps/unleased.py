@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from cli.verification.account import Account
-from cli.verification.step import Play, Step, Unfit
+from cli.verification.outcome import Unfit
+from cli.verification.step import Play, Step
 from cli.verification.undo import MINUTES_TO_ZERO, Undo, UndoKind
 
 NOTICED_WITHIN = timedelta(minutes=12)
@@ -42,6 +43,7 @@ def _play(play: Play) -> None:
 STEP = Step(
     name="unleased",
     asks="order a node past the lab, and see the guard take it back",
+    passes="the guard orders zero within 12 minutes, and EC2 then has no instance",
     longest=timedelta(minutes=75),
     play=_play,
     fits=fits,

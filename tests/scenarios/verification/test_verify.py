@@ -17,6 +17,7 @@ from local.aws.events.targets import Targets
 from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
 from tests.scenarios.rails import ways
+from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
@@ -38,15 +39,30 @@ class VerifiedLab(LabDay):
     folder: Path
     owner: Mapping[str, str]
 
-    def verify(self, *words: str, **environment: str) -> Said:
-        return self.command(
-            "verify",
-            "--yes",
-            "--json",
-            "report.json",
-            *words,
-            folder=self.folder,
-            **{**self.owner, **environment},
+    def verify(self, *words: str) -> Said:
+        with self._begun("--json", "report.json", *words) as program:
+            stdout, stderr = program.communicate(timeout=HANG_SECONDS)
+        return Said(program.returncode, stdout, stderr)
+
+    def stopped(self, step: str, line: str, sent: int) -> int:
+        """A verify of one step that gets a signal when it has printed the line. Returns its exit code."""
+        with self._begun("--steps", step) as program:
+            assert program.stderr is not None
+            for said in program.stderr:
+                if line in said:
+                    program.send_signal(sent)
+                    break
+            program.communicate(timeout=HANG_SECONDS)
+        return program.returncode
+
+    def _begun(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, "-m", "cli.main", "verify", "--yes", *words],
+            cwd=self.folder,
+            env={**os.environ, **self.cloud.played(), **self.owner},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
 
     def administrator(self) -> Mapping[str, str]:
@@ -58,26 +74,6 @@ class VerifiedLab(LabDay):
         iam.put_user_policy(UserName="administrator", PolicyName="everything", PolicyDocument=document)
         key = iam.create_access_key(UserName="administrator")["AccessKey"]
         return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-
-    def stopped(self, step: str, line: str, sent: int) -> int:
-        """A verify of one step that gets a signal when it has printed the line. Returns its exit code."""
-        words = [sys.executable, "-m", "cli.main", "verify", "--yes", "--steps", step]
-        environment = {**os.environ, **self.cloud.played(), **self.owner}
-        with subprocess.Popen(
-            words,
-            cwd=self.folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as program:
-            assert program.stderr is not None
-            for said in program.stderr:
-                if line in said:
-                    program.send_signal(sent)
-                    break
-            program.stderr.read()
-        return program.returncode
 
     def verdicts(self) -> dict[str, str]:  # type: ignore[override]
         document = json.loads((self.folder / "report.json").read_text("utf-8"))

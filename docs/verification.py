@@ -1,0 +1,25 @@
+"""The generated table of the page about the first deploy: the steps that `lamplighter verify` plays, in their order.
+
+The rest of the page is written.
+"""
+
+import re
+from collections.abc import Iterator
+
+from cli.verification.steps.catalogue import CATALOGUE
+
+_MARKED = re.compile(r"(<!-- generated: steps -->\n).*?(<!-- /generated -->)", re.DOTALL)
+
+
+def page(written: str) -> str:
+    """The written page with the table of today's steps."""
+    table = "\n".join(_table())
+    return _MARKED.sub(lambda mark: f"{mark[1]}\n{table}\n\n{mark[2]}", written)
+
+
+def _table() -> Iterator[str]:
+    yield "| step | what it does | it passes if | it makes | at most |"
+    yield "|---|---|---|---|---|"
+    for step in CATALOGUE.values():
+        minutes = round(step.longest.total_seconds() / 60)
+        yield f"| `{step.name}` | {step.asks} | {step.passes} | {step.makes} | {minutes} minutes |"
