@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from cli.verification.step import Step
-from cli.verification.steps import bus, failsafe, first_deploy, schedules, unleased
+from cli.verification.steps import bus, failsafe, first_deploy, schedules, unleased, zones
 
 CATALOGUE: Mapping[str, Step] = {
-    step.name: step for step in (first_deploy.STEP, bus.STEP, schedules.STEP, unleased.STEP, failsafe.STEP)
+    step.name: step
+    for step in (zones.STEP, first_deploy.STEP, bus.STEP, schedules.STEP, unleased.STEP, failsafe.STEP)
 }

@@ -11,7 +11,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pytest
+from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
 
+from lamplighter.lab.model import Lab
 from local.aws.cloudformation import deployment
 from local.aws.events.targets import Targets
 from tests.scenarios.deployed_lab import deployed_lab
@@ -127,7 +129,15 @@ def patched(owner: object, name: str, value: object) -> Iterator[None]:
         yield
 
 
+def one_refused(lab: Lab) -> dict[str, list[Zone]]:
+    """The letters of an account in which EKS takes one of the lab's zones and refuses the others."""
+    first, *others = lab.cluster.zones
+    ids = {first: "use1-az1", **dict.fromkeys(others, "use1-az3")}
+    return {lab.region: [Zone(name=name, region_name=lab.region, zone_id=ids[name]) for name in ids]}
+
+
 FAULTS: dict[str, Callable[[VerifiedLab], AbstractContextManager[None]]] = {
+    "zones": lambda day: patched(RegionsAndZonesBackend, "zones", one_refused(day.lab)),
     # A failed create keeps what RetainExceptOnCreate would delete.
     "first-deploy": lambda _: patched(deployment, "_same", lambda *_: True),
     # No policy is asked: the embedded cloud judges no call by the account's own key.
