@@ -29,7 +29,7 @@ from stacks.constructs.nodes.always_on import node_group, system_nodes
 from stacks.constructs.nodes.edits import written
 from stacks.constructs.nodes.spec import ClusterAddress
 from stacks.constructs.nodes.surroundings import Surroundings
-from stacks.constructs.pool.denied_sizing import deny_sizing
+from stacks.constructs.pool.denied_sizing import denied_sizing
 from stacks.constructs.pool.gatekeeper import gatekeeper
 from stacks.constructs.pool.kinds import node_pools_shared, pool_construct
 from stacks.manifests import RBAC, documents
@@ -161,8 +161,9 @@ class ClusterStack(Stack):
             *(role for pool in pools.values() for role in pool.roles),
             *(shared.roles if shared else []),
         ]
+        denied = denied_sizing(self, "NoSizing", lab, names)
         for role in (system.group.role, *(group.group.role for group in others), *of_nodes, *of_pods):
-            deny_sizing(role, lab, names)
+            role.add_managed_policy(denied)
         own = pools_step(self, {pool: lab.pools[pool] for pool in pools}, function=keeper)
         for pool in pools.values():
             pool.comes_after(own, network.way_out, *add_ons.before_nodes)

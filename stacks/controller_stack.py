@@ -32,6 +32,7 @@ from stacks.constructs.ledger import Ledger
 from stacks.constructs.pool.curfew import Curfew
 from stacks.constructs.pool.node_pool.bar_tried import launch_bar_step
 from stacks.constructs.pool.node_pool.lock_off import lock_off_steps
+from stacks.constructs.rule_queues import admit_rules_together
 from stacks.constructs.workflows.change import ChangeLab
 from stacks.constructs.workflows.close_lab import CloseLab
 from stacks.constructs.workflows.doctor import Doctor
@@ -247,6 +248,7 @@ class ControllerStack(Stack):
             "PagesBucket": shelf.bucket.bucket_name,
             "LedgerStreamArn": ledger.stream_arn,
         }
+        admit_rules_together(channels.dead_letters)
         # The command line and the Slack stack read these outputs.
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)

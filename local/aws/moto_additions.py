@@ -5,7 +5,7 @@ It has our services, the actions that happen without a call, and the handles tha
 
 from typing import Protocol
 
-from local.aws import instance_profiles
+from local.aws import instance_profiles, policy_limits
 from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
@@ -128,6 +128,7 @@ class MotoAdditions:
         instance_types.install()
         zones.install()
         instance_profiles.install()
+        policy_limits.install()
         Events(service_context, self._timers, self.deliveries).install()
         Alarms(service_context, self._timers).install()
         server.application.services |= {

@@ -1,4 +1,4 @@
-"""An IAM statement of ours, and a policy of several: a role's own, or its permissions boundary.
+"""An IAM statement of ours, and a permissions boundary of several; policy_parts.py gives them to roles.
 
 cdk-nag's finding about a `*` is accepted with the reason.
 """
@@ -23,14 +23,6 @@ class Grants:
     denied: bool = False
 
 
-def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[Grants]) -> iam.Policy:
-    """Gives a role these statements, as one inline policy."""
-    leaves = list(leaves)
-    policy = iam.Policy(scope, construct_id, roles=[role], statements=_statements(leaves))
-    _accept_wildcards(policy, leaves)
-    return policy
-
-
 def boundary(
     scope: Construct, construct_id: str, *, name: str, description: str, leaves: Iterable[Grants]
 ) -> iam.ManagedPolicy:
@@ -41,13 +33,14 @@ def boundary(
         construct_id,
         managed_policy_name=name,
         description=description,
-        statements=_statements(leaves),
+        statements=statements(leaves),
     )
-    _accept_wildcards(policy, leaves)
+    accept_wildcards(policy, leaves)
     return policy
 
 
-def _statements(leaves: Iterable[Grants]) -> list[iam.PolicyStatement]:
+def statements(leaves: Iterable[Grants]) -> list[iam.PolicyStatement]:
+    """The same for the CDK."""
     return [
         iam.PolicyStatement(
             effect=iam.Effect.DENY if leave.denied else iam.Effect.ALLOW,
@@ -59,7 +52,8 @@ def _statements(leaves: Iterable[Grants]) -> list[iam.PolicyStatement]:
     ]
 
 
-def _accept_wildcards(policy: Construct, leaves: Iterable[Grants]) -> None:
+def accept_wildcards(policy: Construct, leaves: Iterable[Grants]) -> None:
+    """Accepts cdk-nag's findings about each `*`."""
     for leave in leaves:
         for resource in leave.resources:
             if "*" in resource:

@@ -30,12 +30,12 @@ def pods(synthesise: Callable[..., Assembly]) -> Template:
 
 
 def given_to(template: Template, role: dict[str, object]) -> set[str]:
-    """The names of our own policies that a role has."""
+    """The names of our own policies that a role has; the one without a name only denies."""
     found = json.dumps(role.get("ManagedPolicyArns", []))
     return {
         str(resource["Properties"]["ManagedPolicyName"])
         for name, resource in template.of_type("AWS::IAM::ManagedPolicy").items()
-        if f'"{name}"' in found
+        if f'"{name}"' in found and "ManagedPolicyName" in resource["Properties"]
     }
 
 
@@ -70,9 +70,9 @@ def test_each_service_account_has_a_role_that_nobody_else_may_take(pods: Templat
             }
         denied = [
             action
-            for policy in pods.properties("AWS::IAM::Policy")
-            if {"Ref": name} in policy["Roles"]
-            for statement in policy["PolicyDocument"]["Statement"]
+            for policy, resource in pods.of_type("AWS::IAM::ManagedPolicy").items()
+            if {"Ref": policy} in role["ManagedPolicyArns"]
+            for statement in resource["Properties"]["PolicyDocument"]["Statement"]
             if statement["Effect"] == "Deny"
             for action in listed(statement["Action"])
         ]

@@ -94,7 +94,8 @@ class Lab(Part):
     pools: dict[PoolName, Pool] = Field(
         default_factory=lambda: {"gpu": Pool()},
         min_length=1,
-        description="GPU capacity under guard, by name; pools replace the default pool.",
+        description="GPU capacity under guard, by name; pools replace the default pool. At most 40, together with"
+        " cluster.node_groups.",
     )
     guard: Guard = Field(default_factory=Guard, description="The budget, and how long leases may be.")
     windows: list[Window] = Field(

@@ -25,6 +25,7 @@ from lamplighter.labfile.rules import events as lab_rules_events
 from lamplighter.labfile.rules import gpu as lab_rules_gpu
 from lamplighter.labfile.rules import images as lab_rules_images
 from lamplighter.labfile.rules import karpenter as lab_rules_karpenter
+from lamplighter.labfile.rules import limits as lab_rules_limits
 from lamplighter.labfile.rules import names as lab_rules_names
 from lamplighter.labfile.rules import node_groups as lab_rules_node_groups
 from lamplighter.labfile.rules import node_pools as lab_rules_node_pools
@@ -41,6 +42,7 @@ RULES = (
     lab_rules_gpu,
     lab_rules_images,
     lab_rules_karpenter,
+    lab_rules_limits,
     lab_rules_names,
     lab_rules_node_groups,
     lab_rules_node_pools,

@@ -11,6 +11,8 @@ SEEING = (
     "ec2:DescribeInstances",
     "ec2:DescribeLaunchTemplateVersions",
 )
+TOGETHER = 10
+"""Pools in a statement that names both groups and tags: half of a long one would repeat all of its tags."""
 
 
 class NodeGroupRights:
@@ -26,7 +28,7 @@ class NodeGroupRights:
 
     def off_switch(self) -> list[Grants]:
         """Through EKS, and on the Auto Scaling group behind it."""
-        return [self._on_nodegroups("UpdateNodegroupConfig"), self._on_groups("UpdateAutoScalingGroup")]
+        return [self._on_nodegroups("UpdateNodegroupConfig"), *self._on_groups("UpdateAutoScalingGroup")]
 
     def describing(self) -> list[Grants]:
         """Reading the node groups."""
@@ -45,7 +47,7 @@ class NodeGroupRights:
         return [
             self._on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
             Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
-            self._on_groups(
+            *self._on_groups(
                 "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
             ),
         ]
@@ -81,16 +83,24 @@ class NodeGroupRights:
             wide="The ARN of a node group ends in an id that EKS chooses; cluster and group are named.",
         )
 
-    def _on_groups(self, *actions: str) -> Grants:
+    def _on_groups(self, *actions: str) -> list[Grants]:
         """Actions on the pools' Auto Scaling groups, by their names or EKS's prefix, and by EKS's tags."""
-        return Grants(
-            [f"autoscaling:{action}" for action in actions],
-            [self._names.autoscaling_group_arn(name) for name in self._group_names],
-            {
-                "StringEquals": {
-                    "autoscaling:ResourceTag/eks:cluster-name": self._names.cluster,
-                    "autoscaling:ResourceTag/eks:nodegroup-name": self._nodegroup_names,
-                }
-            },
-            wide="The ARN of a group contains a generated id; the condition on EKS's tags names the pool.",
-        )
+        return [
+            Grants(
+                [f"autoscaling:{action}" for action in actions],
+                [
+                    self._names.autoscaling_group_arn(name)
+                    for name in self._group_names[first : first + TOGETHER]
+                ],
+                {
+                    "StringEquals": {
+                        "autoscaling:ResourceTag/eks:cluster-name": self._names.cluster,
+                        "autoscaling:ResourceTag/eks:nodegroup-name": self._nodegroup_names[
+                            first : first + TOGETHER
+                        ],
+                    }
+                },
+                wide="The ARN of a group contains a generated id; the condition on EKS's tags names the pool.",
+            )
+            for first in range(0, len(self._group_names), TOGETHER)
+        ]

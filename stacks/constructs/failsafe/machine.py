@@ -22,7 +22,8 @@ from stacks.constructs.failed_runs import page_failed_runs
 from stacks.constructs.failsafe.definition import definition
 from stacks.constructs.failsafe.ended_pool import EndedPool, ended_pools
 from stacks.constructs.failsafe.rights import rights
-from stacks.constructs.grants import boundary, give
+from stacks.constructs.grants import boundary
+from stacks.constructs.policy_parts import give
 from stacks.names import Names
 
 ROLE = "failsafe-machine"

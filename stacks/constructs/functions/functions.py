@@ -18,7 +18,8 @@ from constructs import Construct
 from lamplighter.lab.model import Lab
 from stacks import layer
 from stacks.constructs.accepted import accept
-from stacks.constructs.grants import Grants, give
+from stacks.constructs.grants import Grants
+from stacks.constructs.policy_parts import give
 from stacks.function_code import stage
 from stacks.names import Names
 

@@ -17,6 +17,7 @@ from constructs import Construct
 from stacks.constructs.accepted import accept
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.queue_listener import listen
+from stacks.constructs.rule_queues import admit_rules_together
 from stacks.names import Names
 
 WINDOW = Duration.seconds(20)
@@ -83,3 +84,4 @@ class InstanceEvents(Construct):
                 conditions={"ArnNotEquals": {"aws:SourceArn": [rule.rule_arn for rule in rules]}},
             )
         )
+        admit_rules_together(self.queue)

@@ -21,6 +21,7 @@ from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.instance_events import InstanceEvents
+from stacks.constructs.functions.trail_rules import named_parts
 from stacks.names import Names
 
 
@@ -54,6 +55,7 @@ class NodePoolRules(Construct):
             ),
             targets=[waiting.target],
         )
+        tagged = [(key, part) for key, names_of in _tags(lab).items() for _, part in named_parts(names_of)]
         launches = [
             events.Rule(
                 self,
@@ -67,14 +69,14 @@ class NodePoolRules(Construct):
                         "eventName": ["CreateFleet"],
                         "requestParameters": {
                             "CreateFleetRequest": {
-                                "TagSpecification": {"Tag": {"Key": [key], "Value": list(node_pools)}}
+                                "TagSpecification": {"Tag": {"Key": [key], "Value": node_pools}}
                             }
                         },
                     },
                 ),
                 targets=[waiting.target],
             )
-            for number, (key, node_pools) in enumerate(_tags(lab).items())
+            for number, (key, node_pools) in enumerate(tagged)
         ]
         waiting.only([states, *launches])
 

@@ -19,7 +19,7 @@ from lamplighter.lab.model import Lab
 from stacks.constructs.failed_runs import page_failed_runs
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.functions.node_pool_rules import NodePoolRules
-from stacks.constructs.functions.trail_rules import GroupName, TrailRules
+from stacks.constructs.functions.trail_rules import GroupName, TrailRules, named_parts
 from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
@@ -65,15 +65,15 @@ class Rules(Construct):
             schedule=events.Schedule.rate(PLAN),
             targets=[_invoke(planner, dead_letters, PLAN)],
         )
-        if groups:
+        for end, part in named_parts(groups):
             events.Rule(
                 self,
-                "Instances",
-                rule_name=f"{names.lab}-instances",
+                f"Instances{end}",
+                rule_name=f"{names.lab}-instances{end}",
                 description="Auto Scaling started, failed to start or ended an instance of a pool",
                 event_pattern=events.EventPattern(
                     source=["aws.autoscaling"],
-                    detail={"AutoScalingGroupName": list(groups)},
+                    detail={"AutoScalingGroupName": part},
                 ),
                 targets=[_invoke(guard.function, dead_letters, SWEEP)],
             )

@@ -12,7 +12,8 @@ from aws_cdk import aws_scheduler as scheduler
 from constructs import Construct
 
 from stacks.constructs.functions.permissions import Permissions
-from stacks.constructs.grants import Grants, give
+from stacks.constructs.grants import Grants
+from stacks.constructs.policy_parts import give
 from stacks.names import FAILSAFE, RESTORES, WINDOWS, Names
 
 

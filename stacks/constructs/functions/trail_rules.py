@@ -3,7 +3,8 @@
 Without a trail no such event comes, and the sweep finds the same change within five minutes.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from aws_cdk import Aws
 from aws_cdk import aws_events as events
@@ -14,6 +15,8 @@ from stacks.names import Names
 
 GroupName = str | Mapping[str, str]
 """An Auto Scaling group in an event pattern: its name or a prefix of it."""
+ROOM = 1_400
+"""Characters for names in a pattern, which may have 2,048 (EventBridge user guide, quotas, 2026-11)."""
 
 # Calls that may add nodes to a pool or raise its bounds. Read-only calls start nothing.
 OF_NODEGROUPS = ["UpdateNodegroupConfig", "UpdateNodegroupVersion"]
@@ -39,8 +42,23 @@ def group_names(lab: Lab) -> list[GroupName]:
     ]
 
 
+def named_parts(names: Iterable[GroupName]) -> Iterator[tuple[str, list[GroupName]]]:
+    """The names in parts that have room in a pattern, each with what the name of its rule ends in: first nothing."""
+    part: list[GroupName] = []
+    number, taken = 0, 0
+    for name in names:
+        length = len(json.dumps(name, separators=(",", ":"))) + 1
+        if part and taken + length > ROOM:
+            yield str(number or ""), part
+            part, number, taken = [], number + 1, 0
+        part.append(name)
+        taken += length
+    if part:
+        yield str(number or ""), part
+
+
 class TrailRules(Construct):
-    """Three rules with one target: calls on a node group, on its Auto Scaling group, launches with its tags."""
+    """Rules with one target: calls on a node group, on its Auto Scaling group, launches with its tags."""
 
     def __init__(
         self,
@@ -54,31 +72,33 @@ class TrailRules(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         self._names, self._target = names, target
-        self._rule(
-            "Nodegroups",
-            "nodegroup-calls",
-            "Somebody changed a node group of a pool (needs a CloudTrail trail)",
-            "aws.eks",
-            OF_NODEGROUPS,
-            {"name": [names.cluster], "nodegroupName": list(nodegroups)},
-        )
-        self._rule(
-            "Groups",
-            "group-calls",
-            "Somebody changed the Auto Scaling group of a pool (needs a CloudTrail trail)",
-            "aws.autoscaling",
-            OF_GROUPS,
-            {"autoScalingGroupName": list(groups)},
-        )
-        tags = {"key": ["eks:nodegroup-name"], "value": list(nodegroups)}
-        self._rule(
-            "Launches",
-            "instance-calls",
-            "Somebody started an instance with a pool's tags (needs a CloudTrail trail)",
-            "aws.ec2",
-            ["RunInstances"],
-            {"tagSpecificationSet": {"items": {"tags": tags}}},
-        )
+        for end, part in named_parts(nodegroups):
+            self._rule(
+                f"Nodegroups{end}",
+                f"nodegroup-calls{end}",
+                "Somebody changed a node group of a pool (needs a CloudTrail trail)",
+                "aws.eks",
+                OF_NODEGROUPS,
+                {"name": [names.cluster], "nodegroupName": part},
+            )
+            tags = {"key": ["eks:nodegroup-name"], "value": part}
+            self._rule(
+                f"Launches{end}",
+                f"instance-calls{end}",
+                "Somebody started an instance with a pool's tags (needs a CloudTrail trail)",
+                "aws.ec2",
+                ["RunInstances"],
+                {"tagSpecificationSet": {"items": {"tags": tags}}},
+            )
+        for end, groups_part in named_parts(groups):
+            self._rule(
+                f"Groups{end}",
+                f"group-calls{end}",
+                "Somebody changed the Auto Scaling group of a pool (needs a CloudTrail trail)",
+                "aws.autoscaling",
+                OF_GROUPS,
+                {"autoScalingGroupName": groups_part},
+            )
 
     def _rule(  # noqa: PLR0917 -- a table of three rows
         self,

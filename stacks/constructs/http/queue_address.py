@@ -14,8 +14,9 @@ from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from stacks.constructs.accepted import accept
-from stacks.constructs.grants import Grants, give
+from stacks.constructs.grants import Grants
 from stacks.constructs.http.throttle import REQUESTS_A_SECOND
+from stacks.constructs.policy_parts import give
 from stacks.names import Names
 
 STAGE = "v1"

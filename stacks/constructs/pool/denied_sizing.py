@@ -7,6 +7,7 @@ may resize every group with a tag that EKS sets by itself. A Deny overrides any 
 from collections.abc import Mapping, Sequence
 
 from aws_cdk import aws_iam as iam
+from constructs import Construct
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
@@ -25,30 +26,31 @@ OF_INSTANCES = (
 OF_NODEGROUPS = ("eks:DeleteNodegroup", "eks:UpdateNodegroupConfig", "eks:UpdateNodegroupVersion")
 
 
-def deny_sizing(role: iam.Role, lab: Lab, names: Names) -> None:
-    """Denies a node's role to resize the pools, by the tags that EKS and Karpenter put on groups and instances."""
+def denied_sizing(scope: Construct, construct_id: str, lab: Lab, names: Names) -> iam.ManagedPolicy:
+    """A policy for every role of nodes, by the tags that EKS and Karpenter put on groups and instances.
+
+    One policy for all: a copy in each role would have the stack's template grow by the square of the pools.
+    """
+    policy = iam.ManagedPolicy(scope, construct_id, description="Denies nodes to resize the lab's pools")
     nodegroups = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
     if nodegroups:
         tagged = {
             "aws:ResourceTag/eks:cluster-name": lab.cluster_name,
             "aws:ResourceTag/eks:nodegroup-name": nodegroups,
         }
-        _deny(role, "NoSizingOfPools", OF_GROUPS, ["*"], tagged)
-        _deny(role, "NoEndingOfNodes", OF_INSTANCES, [names.arn("ec2", "instance/*")], tagged)
-        _deny(
-            role,
-            "NoChangeOfPools",
-            OF_NODEGROUPS,
-            [names.arn("eks", f"nodegroup/{lab.cluster_name}/{each}/*") for each in nodegroups],
-        )
+        both = [names.autoscaling_group_arn("*"), names.arn("ec2", "instance/*")]
+        _deny(policy, "NoSizingOfPools", (*OF_GROUPS, *OF_INSTANCES), both, tagged)
+        # Also of groups that are no pools: nodes change none of them.
+        _deny(policy, "NoChangeOfPools", OF_NODEGROUPS, [names.nodegroup_arn("*")])
     for number, tags in enumerate(_tags_of_node_pools(lab)):
         _deny(
-            role,
+            policy,
             f"NoEndingOfNodePools{number or ''}",
             OF_INSTANCES,
             [names.arn("ec2", "instance/*")],
             {f"aws:ResourceTag/{key}": value for key, value in tags.items()},
         )
+    return policy
 
 
 def _tags_of_node_pools(lab: Lab) -> list[dict[str, list[str]]]:
@@ -62,13 +64,13 @@ def _tags_of_node_pools(lab: Lab) -> list[dict[str, list[str]]]:
 
 
 def _deny(
-    role: iam.Role,
+    policy: iam.ManagedPolicy,
     sid: str,
     actions: Sequence[str],
     resources: Sequence[str],
     tagged: Mapping[str, object] | None = None,
 ) -> None:
-    role.add_to_policy(
+    policy.add_statements(
         iam.PolicyStatement(
             sid=sid,
             effect=iam.Effect.DENY,

@@ -186,22 +186,26 @@ def test_aws_ends_no_instance_of_auto_mode_for_us_so_nobody_may_try(auto_mode: A
 def test_nodes_end_no_instance_of_a_pool(mixed: Assembly) -> None:
     cluster = mixed.template("gpu-lab-cluster")
 
-    denied = [
-        statement
-        for policy in cluster.properties("AWS::IAM::Policy")
-        for statement in policy["PolicyDocument"]["Statement"]
+    [(name, statement)] = [
+        (name, statement)
+        for name, policy in cluster.of_type("AWS::IAM::ManagedPolicy").items()
+        for statement in policy["Properties"]["PolicyDocument"]["Statement"]
         if statement.get("Sid") == "NoEndingOfNodePools"
     ]
 
     # The system nodes, the node group's and those of Karpenter.
-    assert len(denied) == 3
-    for statement in denied:
-        assert statement["Effect"] == "Deny"
-        assert "ec2:TerminateInstances" in statement["Action"]
-        assert statement["Condition"]["StringEquals"] == {
-            "aws:ResourceTag/karpenter.sh/nodepool": ["gpu-lab-plain", "gpu-lab-rocket"],
-            "aws:ResourceTag/eks:eks-cluster-name": ["gpu-lab"],
-        }
+    held = [
+        role
+        for role in cluster.properties("AWS::IAM::Role")
+        if {"Ref": name} in role.get("ManagedPolicyArns", ())
+    ]
+    assert len(held) == 3
+    assert statement["Effect"] == "Deny"
+    assert "ec2:TerminateInstances" in statement["Action"]
+    assert statement["Condition"]["StringEquals"] == {
+        "aws:ResourceTag/karpenter.sh/nodepool": ["gpu-lab-plain", "gpu-lab-rocket"],
+        "aws:ResourceTag/eks:eks-cluster-name": ["gpu-lab"],
+    }
 
 
 def test_a_nodepool_is_claimed_by_its_name(karpenter: Assembly, adopted: Assembly) -> None:

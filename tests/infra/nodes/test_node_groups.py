@@ -106,16 +106,15 @@ def test_a_lab_without_windows_has_nothing_of_it(cluster: Template) -> None:
 
 
 def test_no_group_may_size_a_pool(every_image: Template) -> None:
+    [(denied, policy)] = [
+        (name, policy)
+        for name, policy in every_image.of_type("AWS::IAM::ManagedPolicy").items()
+        if "NoSizingOfPools" in json.dumps(policy)
+    ]
+    statements = policy["Properties"]["PolicyDocument"]["Statement"]
+    assert {statement["Effect"] for statement in statements} == {"Deny"}
     for name in names(every_image):
-        role = every_image.one("AWS::EKS::Nodegroup", NodegroupName=name)["NodeRole"]["Fn::GetAtt"][0]
-        denied = json.dumps(
-            [
-                policy["PolicyDocument"]
-                for policy in every_image.properties("AWS::IAM::Policy")
-                if {"Ref": role} in policy["Roles"]
-            ]
-        )
-        assert "NoSizingOfPools" in denied
+        assert {"Ref": denied} in every_image.node_role(name)["ManagedPolicyArns"]
 
 
 def test_the_deploy_steps_may_read_each_group_and_the_cluster_only_for_its_network(

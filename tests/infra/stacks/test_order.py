@@ -79,6 +79,7 @@ def test_a_pool_is_shut_as_late_as_can_be(cluster: Template) -> None:
     assert template in cluster.needs(size)
     assert {cluster.resources[name]["Type"] for name in between} == {
         "AWS::EC2::SecurityGroup",
+        "AWS::IAM::ManagedPolicy",
         "AWS::IAM::Role",
     }
 
