@@ -13,7 +13,7 @@ from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from stacks import bytecode, runtime_python
-from stacks.assembly import lab_path, synth
+from stacks.assembly import lab_path, refused_context, synth
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -23,6 +23,10 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="the folder to write (default: cdk's, else cdk.out)")
     parser.add_argument("--slack", metavar="CHANNEL", help="give a lab without Slack one that speaks there")
     chosen = parser.parse_args(arguments)
+    refusal = refused_context()
+    if refusal is not None:
+        print(refusal, file=sys.stderr)  # noqa: T201
+        return 2
     lab = labfile.read(lab_path(chosen.lab))
     if not isinstance(lab, Lab):
         for problem in lab:

@@ -72,7 +72,7 @@ class Cloud:
     lab with Karpenter. After `up`, time stands still for the thread that called it, except while it waits on the clock.
     So everything that it does and sees in between is at one instant. `work` is a folder for its files; without one it
     makes its own and deletes it at the end.
-    `found` is called when an adopted cluster exists and nothing of the lab does. `slack` gives a Slack app to a lab
+    `found` is called when nothing of the lab exists, but an adopted cluster does. `slack` gives a Slack app to a lab
     that has none. A Slack always exists, at `slack`. `durations` says how long functions take in the lab's time,
     instead of the model. `release` is deployed at first instead of the synthesised assembly: another release of the
     lab.
@@ -349,7 +349,7 @@ class Cloud:
             self._progress(f"making the cluster {self.lab.cluster_name} that the lab adopts")
             self.aws.assets.read(existing[0].folder)
             self._complete(existing[1])
-            self._found(self)
+        self._found(self)
         self.aws.assets.read(assembly.folder)
         for stack in assembly.stacks():
             if not stack.name.endswith("-cluster"):

@@ -12,6 +12,7 @@ from aws_cdk import App, Aspects, Stack, Tags
 from lamplighter.lab.model import Lab
 from lamplighter.values.lab_tag import LAB_TAG
 from stacks.cluster_stack import ClusterStack
+from stacks.constructs.bound_roles import BoundRoles
 from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
 from stacks.events_stack import EventsStack
@@ -20,6 +21,8 @@ from stacks.names import Names
 from stacks.slack_stack import SlackStack
 
 DEFAULT_LAB = "lab.yaml"
+REPLACES_BOUNDARIES = "@aws-cdk/core:permissionsBoundary"
+"""The CDK's key for a boundary: it has no regard for one that a role has."""
 
 
 def lab_path(named: str | None) -> str:
@@ -28,6 +31,18 @@ def lab_path(named: str | None) -> str:
         return named
     context: dict[str, str] = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
     return context.get("lab", DEFAULT_LAB)
+
+
+def refused_context() -> str | None:
+    """Why the CDK's context cannot be used; None if it can."""
+    settings = json.loads((CHECKOUT / "cdk.json").read_text("utf-8"))
+    given = json.loads(os.environ.get("CDK_CONTEXT_JSON", "{}"))
+    if REPLACES_BOUNDARIES not in {**settings["context"], **given}:
+        return None
+    return (
+        f"context: {REPLACES_BOUNDARIES} replaces the boundaries that the failsafe needs;"
+        " remove it, and write permissions_boundary in the lab file"
+    )
 
 
 def synth(lab: Lab, out: Path) -> Path:
@@ -69,4 +84,6 @@ def build(lab: Lab, out: Path) -> App:
     for key, value in lab.tags.items():
         Tags.of(app).add(key, value)
     Aspects.of(app).add(KeepLogsShort())
+    if lab.permissions_boundary is not None:
+        Aspects.of(app).add(BoundRoles(lab.permissions_boundary))
     return app

@@ -25,7 +25,8 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.wrappers import Response
 
 from local.aws.api.own_services import AwsError
-from local.aws.authorization.judge import Caller, denial, trusts
+from local.aws.authorization.judge import Caller, denial, forbidden, trusts
+from local.aws.authorization.organisation import ORGANISATION
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.authorization.record import RECORD, line
 from local.aws.authorization.requests import Ask, asks, call_of, signing_name
@@ -308,9 +309,15 @@ def _authorize(response: Any, resource: str, state: State) -> None:
     known = holder(key)
     if known is None and key.startswith("ASIA"):
         RECORD.miss("a session that STS does not know")
-    if known is None or not known.restricted:
+    if known is None or not (known.restricted or ORGANISATION.policies):
         return
     call = call_of(response, resource)
+    for each in asks(call, state) if ORGANISATION.policies else ():
+        found = forbidden(ORGANISATION.policies, known.caller, each, state)
+        if found is not None:
+            raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
+    if not known.restricted:
+        return
     if call.action in _ALWAYS:
         return
     RECORD.judged += 1

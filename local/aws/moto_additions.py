@@ -10,6 +10,7 @@ from local.aws.api.own_services import application
 from local.aws.api.server import Server
 from local.aws.api.service_context import ServiceContext
 from local.aws.authorization import propagation
+from local.aws.authorization.organisation import ORGANISATION
 from local.aws.authorization.own_state import fill_in
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
@@ -70,6 +71,7 @@ class MotoAdditions:
         self.deliveries = DeliveryFaults[Delivery]()
         #: How long changed policies take to act; a scenario may make it long.
         self.propagation = PROPAGATION
+        self.organisation = ORGANISATION
         self._timers = Timers(service_context.clock, "aws-timers")
         self.instances = lives = InstanceLives(service_context.clock, self._timers, self.faults, seed)
         launches = LaunchFaults(

@@ -1,4 +1,4 @@
-"""How long policies may be: moto takes them at any length.
+"""How long policies may be, and that a permissions boundary exists: moto takes any length and any name.
 
 IAM counts no white space (IAM user guide, "IAM and AWS STS quotas"; Amazon SQS developer guide, "Quotas related to
 policies"; 2026-11). The words about a queue's statements are unpublished; they follow those about a statement's actions
@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any
 
-from moto.iam.exceptions import LimitExceededException
+from moto.iam.exceptions import LimitExceededException, NotFoundException
 from moto.iam.models import IAMBackend
 from moto.sqs.exceptions import SQSException
 from moto.sqs.models import SQSBackend
@@ -35,6 +35,17 @@ def _trust(_: IAMBackend, given: Given) -> None:
     document = given.get("assume_role_policy_document") or given["policy_document"]
     if characters(document) > TRUST:
         raise LimitExceededException(f"Cannot exceed quota for ACLSizePerRole: {TRUST}")
+
+
+def _bounded(iam: IAMBackend, given: Given) -> None:
+    arn = given.get("permissions_boundary")
+    if arn and arn not in iam.managed_policies:
+        raise NotFoundException(f"Scope ARN: {arn} does not exist or is not attachable.")
+
+
+def _created(iam: IAMBackend, given: Given) -> None:
+    _trust(iam, given)
+    _bounded(iam, given)
 
 
 def _inline(iam: IAMBackend, given: Given) -> None:
@@ -69,7 +80,8 @@ def _queue(_: SQSBackend, given: Given) -> None:
 
 
 _JUDGES: tuple[tuple[type, str, Callable[[Any, Given], None]], ...] = (
-    (IAMBackend, "create_role", _trust),
+    (IAMBackend, "create_role", _created),
+    (IAMBackend, "put_role_permissions_boundary", _bounded),
     (IAMBackend, "update_assume_role_policy", _trust),
     (IAMBackend, "put_role_policy", _inline),
     (IAMBackend, "create_policy", _managed),

@@ -21,7 +21,7 @@ from lamplighter.lab.events import Events
 from lamplighter.lab.gpu import GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
-from lamplighter.lab.names import ADMIN_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
+from lamplighter.lab.names import ADMIN_ARN, BOUNDARY_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab.observability import Observability
 from lamplighter.lab.pools import Pool
 from lamplighter.lab.types import Day, OneOrMore, Part, change, unit
@@ -138,6 +138,15 @@ class Lab(Part):
         description="Roles that may administer the cluster with kubectl, beside the deploying role.",
         examples=[["arn:aws:iam::123456789012:role/platform"]],
         json_schema_extra=unit("IAM role ARNs"),
+    )
+    permissions_boundary: str | None = Field(
+        None,
+        pattern=BOUNDARY_ARN,
+        description="The permissions boundary of every role that the lab creates, but those with a boundary of the"
+        " lab's own; for an organisation that refuses roles without one. docs/how-to/set-up/deploy.md says which these"
+        " are, and how its policy admits them.",
+        examples=["arn:aws:iam::123456789012:policy/organisation-boundary"],
+        json_schema_extra=unit("IAM policy ARN") | change("in place"),
     )
     quotas: Quotas = Field(
         default_factory=Quotas, description="Your quotas; max_nodes is checked against them."

@@ -36,6 +36,10 @@ NAMESPACE = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
 CURRENCY = "^[A-Z]{3}$"
 ADMIN_ARN = "^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$"
 MEMBER = "^[USW][A-Z0-9]{1,30}$"
+# A policy of the account or of AWS; its path and name as IAM has them, and none with a * or ?.
+BOUNDARY_ARN = (
+    "^arn:aws:iam::([0-9]{12}|aws):policy/([A-Za-z0-9+=,.@_-]{1,100}/){0,5}[A-Za-z0-9+=,.@_-]{1,128}$"
+)
 SLACK_COMMAND = "^[a-z0-9][a-z0-9_-]{0,30}$"
 SLACK_CHANNEL = "^[CG][A-Z0-9]{1,30}$"
 SLACK_TEAM = "^T[A-Z0-9]{1,30}$"

@@ -36,6 +36,8 @@ RIGHT = {
     lab_names.NAMESPACE: "write a Kubernetes name such as gpu-operator",
     lab_names.CURRENCY: "write three capital letters such as USD",
     lab_names.ADMIN_ARN: "write a role's ARN such as arn:aws:iam::123456789012:role/platform",
+    lab_names.BOUNDARY_ARN: "write the ARN of a managed policy such as"
+    " arn:aws:iam::123456789012:policy/organisation-boundary",
     lab_names.MEMBER: "write a Slack id such as U0123456789 or S0123456789",
     lab_names.SLACK_COMMAND: "write a word such as gpu, without the slash",
     lab_names.SLACK_CHANNEL: "write a channel's id such as C0123456789",

@@ -14,6 +14,7 @@ from moto.moto_api._internal import mock_random
 from moto.moto_api._internal.models import moto_api_backend
 from moto.s3.models import s3_backends
 
+from local.aws.authorization.organisation import ORGANISATION
 from local.aws.authorization.propagation import PROPAGATION
 from local.aws.iam import PARTITION
 
@@ -30,6 +31,7 @@ def forget_everything(seed: int = 0) -> None:
     # moto keeps bucket names beside the accounts. It would search for ever for a name without its bucket.
     s3_backends.bucket_accounts.clear()
     PROPAGATION.forget()
+    ORGANISATION.forget()
     moto_api_backend.reset()
 
 

@@ -178,6 +178,16 @@ def denial(caller: Caller, ask: Ask, state: State) -> Denial | None:
     return None
 
 
+def forbidden(policies: Iterable[Policy], caller: Caller, ask: Ask, state: State) -> Denial | None:
+    """A denial by a policy of the organisation, which no policy of the account lifts."""
+    for resource in ask.resources:
+        request = _Request(caller, ask, resource, state)
+        if any(not each.allows for each in _decisive(policies, request, ask, resource, "organisation")):
+            words = ask.action if resource == "*" else f"{_worded(ask.action)} on resource: {resource}"
+            return Denial(ask.action, f"{words} with an explicit deny in a service control policy")
+    return None
+
+
 def _denial(caller: Caller, ask: Ask, resource: str, state: State, anything: bool) -> Denial | None:
     request = _Request(caller, ask, resource, state)
     own = list(_decisive(caller.policies, request, ask, resource, caller.name, anything=anything))

@@ -148,12 +148,9 @@ def ask(action: str, members: Members, state: State) -> Ask:
             said |= _leading_keys(members, state)
         except Unknown as unknown:
             gaps.append(f"{action}: {unknown}")
-    if (
-        "iam:permissionsboundary" in known.keys
-        and members.get("RoleName")
-        and "PermissionsBoundary" not in members
-    ):
-        boundary = state.boundary(members["RoleName"])
+    if "iam:permissionsboundary" in known.keys and members.get("RoleName"):
+        # The one that the call gives, or the one that the role has.
+        boundary = members.get("PermissionsBoundary") or state.boundary(members["RoleName"])
         said["iam:permissionsboundary"] = (boundary,) if boundary else ()
     if not known.resources:
         return Ask(action, ("*",), said, tuple(gaps))

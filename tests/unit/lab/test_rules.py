@@ -106,6 +106,18 @@ def test_a_region_of_another_partition_is_refused(region: str, partition: str) -
     assert refusals(f"region: {region}") == [f"{text}; write a region such as ap-northeast-2"]
 
 
+@pytest.mark.parametrize("arn", [
+    "organisation-boundary", "arn:aws:iam::123456789012:role/theirs", "arn:aws:iam::123456789012:policy/*",
+    "arn:aws:iam::1234:policy/theirs", "arn:aws-cn:iam::123456789012:policy/theirs",
+])  # fmt: skip
+def test_a_permissions_boundary_is_a_managed_policy(arn: str) -> None:
+    example = "arn:aws:iam::123456789012:policy/organisation-boundary"
+    text = f'permissions_boundary: is "{arn}", write the ARN of a managed policy such as {example}'
+    assert refusals(f"permissions_boundary: {arn}") == [text]
+    for policy in ("123456789012:policy/team/theirs", "aws:policy/PowerUserAccess"):
+        assert refusals(f"permissions_boundary: arn:aws:iam::{policy}") == []
+
+
 @pytest.mark.parametrize(("text", "key"), [
     ("region: ap-northeast-9", "region"),
     ("cluster: {zones: [us-east-1a, ap-northeast-2b, ap-northeast-2c]}", "cluster.zones.0"),

@@ -21,6 +21,10 @@ def _role_changed(order: Order, physical: Physical) -> Physical:
         order.call("iam", "update_assume_role_policy", RoleName=physical.id, PolicyDocument=trust)
     if "Description" in order.changed():
         order.call("iam", "update_role", RoleName=physical.id, Description=order.get("Description", ""))
+    if "PermissionsBoundary" in order.changed():
+        boundary = order.get("PermissionsBoundary")
+        verb, more = ("put", {"PermissionsBoundary": boundary}) if boundary else ("delete", {})
+        order.call("iam", f"{verb}_role_permissions_boundary", RoleName=physical.id, **more)
     if "Tags" in order.changed() and order.get("Tags"):
         order.call("iam", "tag_role", RoleName=physical.id, Tags=order.get("Tags"))
     _role_policies(order, physical.id)
