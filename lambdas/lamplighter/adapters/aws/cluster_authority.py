@@ -1,7 +1,7 @@
 """The certificate authority of one cluster: how a client trusts it, and whether it has a key identifier.
 
-EKS never renews it. A cluster that was created on Kubernetes 1.16 or older has an authority without key identifiers,
-and signs certificates without them (kubernetes-client/python #2394, aws/containers-roadmap #2638).
+EKS can rotate it. A cluster that was created on Kubernetes 1.16 or older has an authority without key identifiers, and
+signs certificates without them (kubernetes-client/python #2394, aws/containers-roadmap #2638).
 """
 
 import ssl

@@ -5,7 +5,8 @@ It has the transport, and turns statuses into our errors. The modules beside it 
 
 import base64
 import json
-from collections.abc import Mapping
+import ssl
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
@@ -28,6 +29,7 @@ ASK_AGAIN_SECONDS = 2.0
 
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
 
+_DESCRIBE = "eks:DescribeCluster"
 MERGE_PATCH = "application/merge-patch+json"
 
 Object = dict[str, Any]
@@ -81,9 +83,18 @@ class _NoDiscovery:
 
 @border
 class Connection:
-    """One cluster's API server. Every call raises OutsideFailed where the server does not answer within 10 s."""
+    """One cluster's API server. Every call raises OutsideFailed where the server does not answer within 10 s.
 
-    def __init__(self, endpoint: str, ca_pem: str, token: BearerToken) -> None:
+    `read_authority` reads the cluster's present authority, PEM: EKS can rotate it while a function lives.
+    """
+
+    def __init__(
+        self,
+        endpoint: str,
+        ca_pem: str,
+        token: BearerToken,
+        read_authority: Callable[[], str] | None = None,
+    ) -> None:
         # Imported here: the import is slow, and most refusals do not need it.
         with _IMPORTING:
             from kubernetes.client import ApiClient, Configuration  # noqa: PLC0415
@@ -98,15 +109,29 @@ class Connection:
             retries=Retry(total=1, connect=1, read=0, status=0, other=0, respect_retry_after_header=False),
         )
         api = ApiClient(self._configuration)
-        # The client's configuration takes no SSL context (kubernetes-client/python #2394). Its connection pools do,
-        # and are made at the first request.
-        api.rest_client.pool_manager.connection_pool_kw["ssl_context"] = trusting(ca_pem)
+        self._pools = api.rest_client.pool_manager
+        self._read_authority = read_authority
+        self._trust(ca_pem)
         self._client = DynamicClient(api, discoverer=_NoDiscovery)  # type: ignore[no-untyped-call]
         self._date: str | None = None
         self.patience = NEW_ACCESS_ENTRY_SECONDS
         """Seconds for which a call is repeated after a 401; 0 for a person at a prompt."""
         self.read_seconds = READ_SECONDS
         """Seconds to wait for an answer; fewer for a person at a prompt."""
+
+    def _trust(self, ca_pem: str) -> None:
+        # The client's configuration takes no SSL context (kubernetes-client/python #2394). Its connection pools do,
+        # and are made at the first request with another context.
+        self._pools.connection_pool_kw["ssl_context"] = trusting(ca_pem)
+        self._ca_pem = ca_pem
+
+    def _trust_present_authority(self) -> bool:
+        """Trust the authority that the cluster has now; False where it is the one that we trust."""
+        ca_pem = self._read_authority() if self._read_authority else self._ca_pem
+        if ca_pem == self._ca_pem:
+            return False
+        self._trust(ca_pem)
+        return True
 
     @property
     def server_time(self) -> datetime | None:
@@ -187,6 +212,20 @@ class Connection:
     def _once(
         self, method: str, path: str, body: Object | None, query: Mapping[str, str], content_type: str | None
     ) -> KubernetesResponse:
+        trusted = self._ca_pem
+        try:
+            return self._send(method, path, body, query, content_type)
+        except OutsideFailed as error:
+            # The request was not sent, so it is safe to send it now. Another thread may have read the authority.
+            if not _by_certificate(error) or (
+                trusted == self._ca_pem and not self._trust_present_authority()
+            ):
+                raise
+        return self._send(method, path, body, query, content_type)
+
+    def _send(
+        self, method: str, path: str, body: Object | None, query: Mapping[str, str], content_type: str | None
+    ) -> KubernetesResponse:
         from kubernetes.client.exceptions import ApiException  # noqa: PLC0415
         from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -217,20 +256,32 @@ class Connection:
         return KubernetesResponse(status, text)
 
 
+def _by_certificate(error: BaseException) -> bool:
+    """Whether we refused the server's certificate. urllib3 keeps the cause in `reason`, and in an error's arguments."""
+    causes: list[object] = [error.__cause__, getattr(error, "reason", None), *error.args]
+    return isinstance(error, ssl.SSLCertVerificationError) or any(
+        _by_certificate(cause) for cause in causes if isinstance(cause, BaseException)
+    )
+
+
 @border
 def connect(cluster: str) -> Connection:
     """A connection to the EKS cluster named `cluster`, as the role that this process runs with."""
-    call = "eks:DescribeCluster"
-    with outside(call, cluster):
+    try:
+        endpoint, ca_pem = _address(cluster)
+        return Connection(endpoint, ca_pem, Token(cluster), lambda: _address(cluster)[1])
+    except (KeyError, ValueError, OSError) as error:
+        unreadable = reason("gpu.kubernetes.no-authority", cluster=cluster, words=str(error))
+        raise OutsideFailed(unreadable, _DESCRIBE, cluster) from error
+
+
+def _address(cluster: str) -> tuple[str, str]:
+    """The endpoint of a cluster and its authority, PEM, as EKS has them now."""
+    with outside(_DESCRIBE, cluster):
         described = client("eks").describe_cluster(name=cluster)["cluster"]
     if "endpoint" not in described:
         status = str(described.get("status", "unknown"))
         raise OutsideFailed(
-            reason("gpu.kubernetes.no-endpoint", cluster=cluster, status=status), call, cluster
+            reason("gpu.kubernetes.no-endpoint", cluster=cluster, status=status), _DESCRIBE, cluster
         )
-    try:
-        ca_pem = base64.b64decode(described["certificateAuthority"]["data"]).decode()
-        return Connection(described["endpoint"], ca_pem, Token(cluster))
-    except (KeyError, ValueError, OSError) as error:
-        unreadable = reason("gpu.kubernetes.no-authority", cluster=cluster, words=str(error))
-        raise OutsideFailed(unreadable, call, cluster) from error
+    return described["endpoint"], base64.b64decode(described["certificateAuthority"]["data"]).decode()
