@@ -143,9 +143,10 @@ DESCRIPTIONS = {
     ),
     "image": CheckDescription(
         "the image for each pool's new nodes: what follows from it, and its age",
-        f"it is older than {pools.OLD_IMAGE.days} days; it is Amazon Linux 2, which AWS ended; or it is Windows,"
-        " which no pool can have",
-        "eks:DescribeNodegroup",
+        f"it is older than {pools.OLD_IMAGE.days} days; it is Amazon Linux 2, which AWS ended; it is Windows,"
+        " which no pool can have; or it is an image of your own whose user data has another certificate authority than"
+        " the cluster",
+        "eks:DescribeNodegroup, ec2:DescribeLaunchTemplateVersions",
     ),
     "price": CheckDescription(
         "the price of a node of each pool, and its date",

@@ -1,5 +1,6 @@
 """`lamplighter adopt` prints a lab file for an existing cluster, and what prevents its adoption."""
 
+from base64 import b64encode
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -235,6 +236,27 @@ def test_a_warm_pool_is_read_from_the_groups_controller(cluster: str) -> None:
     scaling.put_warm_pool(AutoScalingGroupName=group.group, MinSize=1)
 
     assert Adoption().group(cluster, "gpus").warm_pool
+
+
+def test_the_authority_in_the_user_data_of_an_image_of_its_own_is_read(cluster: str) -> None:
+    data = b64encode(b"#!/bin/bash\n/etc/eks/bootstrap.sh team --b64-cluster-ca T0xE \\\n").decode()
+    made = boto3.client("ec2").create_launch_template(
+        LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "g5.xlarge", "UserData": data}
+    )["LaunchTemplate"]
+    for name, kind in (("own", "CUSTOM"), ("of-eks", "AL2023_x86_64_NVIDIA")):
+        boto3.client("eks").create_nodegroup(
+            clusterName=cluster,
+            nodegroupName=name,
+            amiType=kind,  # type: ignore[arg-type]
+            launchTemplate={"id": made["LaunchTemplateId"], "version": "1"},
+            subnets=["subnet-1"],
+            nodeRole="arn:aws:iam::123456789012:role/any",
+        )
+
+    assert Adoption().group(cluster, "own").authority == "T0xE"
+    assert Adoption().group(cluster, "of-eks").authority == "", "EKS tells the nodes itself"
+    described = boto3.client("eks").describe_cluster(name=cluster)["cluster"]
+    assert Adoption().cluster(cluster).authority == described["certificateAuthority"]["data"]
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(cluster: str) -> None:

@@ -178,6 +178,8 @@ WRONG: list[tuple[str, Facts, str, str]] = [
      "no GPU Operator runs in cluster lab", "gpu_operator: {enabled: false}"),
     ("image", replace(FACTS, groups=group(release="1.35.1-20260101")), "release 1.35.1-20260101, is 334 days old",
      "update-nodegroup-version --cluster-name lab --nodegroup-name lab-ng-gpu"),
+    ("image", replace(FACTS, cluster=replace(CLUSTER, authority="bmV3"), groups=group(authority="b2xk")),
+     "the user data of pool gpu has another certificate authority than cluster lab", "describe-cluster --name lab"),
     ("price", replace(FACTS, prices={"gpu": Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(days=8))}),
      "from AWS's price list 8 days ago: since then the price list has not answered", "pricing:GetProducts"),
 ]  # fmt: skip

@@ -73,6 +73,7 @@ class Adoption:
                 status=found.get("status", "ACTIVE"),
                 names_its_key=_names_its_key(found),
                 auto_mode=found.get("computeConfig", {}).get("enabled", False),
+                authority=found.get("certificateAuthority", {}).get("data", ""),
             )
         )
 
@@ -130,6 +131,7 @@ class Adoption:
                 group=next(iter(_group_names(found)), ""),
                 # EKS asks Auto Scaling for it, and so may a person.
                 warm_pool=any("WarmPoolConfiguration" in group for group in groups),
+                authority=self._authority(found),
             )
         )
 
@@ -162,6 +164,13 @@ class Adoption:
             return tuple(found.get("instanceTypes", []))
         named = self._instances.template_type(template.get("id", ""), template.get("version", "$Default"))
         return (named,) if named else ()
+
+    def _authority(self, found: "NodegroupTypeDef") -> str:
+        """What a node with an image of its own trusts: EKS tells it to the nodes of every other image."""
+        template = found.get("launchTemplate", {})
+        if found.get("amiType") != "CUSTOM" or not template:
+            return ""
+        return self._instances.template_authority(template.get("id", ""), template.get("version", "$Default"))
 
     def _groups(self, found: "NodegroupTypeDef") -> "Sequence[AutoScalingGroupTypeDef]":
         names = _group_names(found)

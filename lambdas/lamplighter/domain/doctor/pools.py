@@ -8,7 +8,7 @@ from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source, known_price
-from lamplighter.domain.pool.adoption import image_remarks, of_group
+from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool, image_remarks, of_group
 from lamplighter.domain.pool.image import ImageRemark, Weight
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
@@ -79,10 +79,23 @@ def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
             found = [
                 _remark(remark) for remark in image_remarks(group.found) if _matters(remark, adopted=adopted)
             ]
+            if _trusts_another(group.found, facts.cluster):
+                found.append(
+                    unwell(
+                        reason("doctor.image-authority", pool=pool, cluster=lab.cluster_name),
+                        reason("doctor.image-authority-advice", cluster=lab.cluster_name),
+                    )
+                )
             yield from found
             # Of an image that is not right, its age does not matter.
             if all(judgement.outcome is LineOutcome.OK for judgement in found):
                 yield _image(lab, pool, name, group.found.release, now)
+
+
+def _trusts_another(group: ExistingPool, cluster: ExistingCluster | Unread | None) -> bool:
+    """Whether user data states another authority than the cluster has, such as one from before EKS rotated it."""
+    present = cluster.authority if isinstance(cluster, ExistingCluster) else ""
+    return bool(group.authority and present) and group.authority != present
 
 
 def _groups(lab: Lab) -> list[str]:

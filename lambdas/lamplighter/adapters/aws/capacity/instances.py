@@ -1,5 +1,6 @@
 """EC2 instances of a pool, found by the tags that prove them, and the instance type of a launch template."""
 
+import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
+from lamplighter.adapters.aws.cluster_authority import in_user_data
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked
 from lamplighter.domain.capacity.evidence import Instance
@@ -14,7 +16,7 @@ from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceTypeDef
+    from mypy_boto3_ec2.type_defs import InstanceTypeDef, ResponseLaunchTemplateDataTypeDef
 
 CLUSTER_TAG = "eks:eks-cluster-name"
 """On the instances of Karpenter and of EKS Auto Mode."""
@@ -65,15 +67,19 @@ class Instances:
 
     def template_type(self, template: str, version: str) -> str | None:
         """The instance type of a launch template; None where it has none."""
+        return self._template(template, version).get("InstanceType")
+
+    def template_authority(self, template: str, version: str) -> str:
+        """The cluster's certificate authority in the user data of a launch template; empty where there is none."""
+        data = base64.b64decode(self._template(template, version).get("UserData", ""))
+        return in_user_data(data.decode("utf-8", "replace"))
+
+    def _template(self, template: str, version: str) -> "ResponseLaunchTemplateDataTypeDef":
         with outside("ec2:DescribeLaunchTemplateVersions", f"{template}, version {version}"):
             versions = self._ec2.describe_launch_template_versions(
                 LaunchTemplateId=template, Versions=[version]
             )["LaunchTemplateVersions"]
-        # Annotated, since mypy needs most of a minute to infer a type from the thousand literals in boto3's stubs.
-        named: Iterator[str | None] = (
-            version["LaunchTemplateData"].get("InstanceType") for version in versions
-        )
-        return next((name for name in named if name), None)
+        return versions[0]["LaunchTemplateData"] if versions else {}
 
     def terminate(self, instances: Sequence[str]) -> None:
         """Terminate instances that belong to no group. Instances that no longer exist are fine.
