@@ -110,13 +110,11 @@ def _several(call: Call, state: State) -> Iterator[Ask] | None:
     """The asks of a call that IAM judges in parts; None for any other."""
     if call.action.startswith("dynamodb:Transact"):
         return _transaction(call, state)
-    if call.action in ("dynamodb:BatchGetItem", "dynamodb:BatchWriteItem"):
-        return _batch(call, state)
+    if call.action in _IN_PARTS:
+        return _IN_PARTS[call.action](call, state)
     if call.action in launches.LAUNCHES:
         needed = launches.needs(call.action, call.members, state)
         return (Ask(need.action, (need.resource,), need.said) for need in needed)
-    if call.action == "events:PutEvents":
-        return _entries(call, state)
     if call.action == "s3:DeleteObject" and call.members["Keys"]:
         bucket = call.members["BucketAndKey"]
         keys = call.members["Keys"]
@@ -128,6 +126,18 @@ def _transaction(call: Call, state: State) -> Iterator[Ask]:
     for item in call.members.get("TransactItems") or []:
         for part, members in item.items():
             yield ask(_PARTS[part], members, state)
+
+
+def _redrive(call: Call, state: State) -> Iterator[Ask]:
+    """SQS receives, deletes and sends as the caller.
+
+    Source: SQS developer guide, "Configuring queue permissions for dead-letter queue redrive".
+    """
+    source, given = call.members["SourceArn"], call.members.get("DestinationArn")
+    for operation in ("StartMessageMoveTask", "ReceiveMessage", "DeleteMessage", "GetQueueAttributes"):
+        yield Ask(f"sqs:{operation}", (source,))
+    for destination in [given] if given else state.sources_of_dead_letters(source):
+        yield Ask("sqs:SendMessage", (destination,))
 
 
 def _batch(call: Call, state: State) -> Iterator[Ask]:
@@ -215,6 +225,12 @@ def _entries(call: Call, state: State) -> Iterator[Ask]:
         yield replace(found, said={**found.said, **said, "events:eventbusinvocation": ("false",)})
 
 
+_IN_PARTS = {
+    "dynamodb:BatchGetItem": _batch,
+    "dynamodb:BatchWriteItem": _batch,
+    "events:PutEvents": _entries,
+    "sqs:StartMessageMoveTask": _redrive,
+}
 _EQUAL = re.compile(r"([#\w.-]+)\s*=\s*(:\w+)")
 
 

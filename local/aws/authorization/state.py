@@ -165,6 +165,13 @@ class State:
         role = next((each for each in roles if each.arn == arn), None)
         return {} if role is None else {tag["Key"]: tag["Value"] for tag in role.tags or []}
 
+    def sources_of_dead_letters(self, arn: str) -> list[str]:
+        """The queues whose dead letters come into a queue."""
+        queues = sqs_backends[self.account][self.region].queues.values()
+        return [
+            each.queue_arn for each in queues if (dead := each.dead_letter_queue) and dead.queue_arn == arn
+        ]
+
     def policy(self, arn: str) -> Any | None:
         """The resource's own policy, as a document or its text; None if it has none."""
         _, _, service, _, _, name = arn.split(":", 5)

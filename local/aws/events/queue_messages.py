@@ -1,4 +1,5 @@
-"""The messages of SQS: which of them it refuses, and copies of a message that a fault delivers twice or out of order.
+"""The messages of SQS: which of them it refuses, how dead letters go back, and copies of a message that a fault
+delivers twice or out of order.
 
 A standard queue delivers at least once, and guarantees no order
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/standard-queues.html). moto checks less, and
@@ -8,12 +9,15 @@ delivers each message once. The refusals are those of `SendMessage`, with the te
 
 import copy
 import re
+import uuid
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from moto.core.responses import ActionResult
 from moto.core.utils import unix_time_millis
 from moto.sqs.exceptions import InvalidParameterValue, MissingParameter, SQSException
 from moto.sqs.models import Message, Queue, SQSBackend
+from moto.sqs.responses import SQSResponse
 
 from local.aws.events.delivery_faults import DeliveryFaults, QueueDelivery
 
@@ -60,7 +64,28 @@ def play_queues(faults: DeliveryFaults[QueueDelivery], sent: Sent) -> None:
             queue.lambda_event_source_mappings = waiting
 
     SQSBackend.send_message = send_message  # type: ignore[method-assign, assignment]
+    SQSResponse.start_message_move_task = _start_message_move_task  # type: ignore[attr-defined]
     Queue.add_message = add_message  # type: ignore[method-assign, assignment]
+
+
+def _start_message_move_task(response: SQSResponse) -> ActionResult:
+    """Redrive: a dead-letter queue's visible messages go to the destination, else to the queue that they came from.
+
+    AWS moves them in the background, and starts no task if the caller may not send (authorization/requests.py).
+    """
+    backend, destination = response.sqs_backend, response._get_param("DestinationArn")  # noqa: SLF001
+    name = response._get_param("SourceArn").rpartition(":")[2]  # noqa: SLF001
+    sources = backend.list_dead_letter_source_queues(name)
+    if not sources:
+        raise InvalidParameterValue("Source queue must be configured as a Dead Letter Queue.")
+    if destination is None and len(sources) > 1:
+        raise NotImplementedError("several queues have these dead letters: moto keeps no message's origin")
+    to = destination.rpartition(":")[2] if destination else sources[0].name
+    dead = backend.get_queue(name)
+    for message in dead.messages:
+        dead._messages.remove(message)  # noqa: SLF001
+        backend.send_message(to, message.body, message.message_attributes)
+    return ActionResult({"TaskHandle": str(uuid.uuid4())})
 
 
 def _later(message: Message, delay: float) -> Message:
