@@ -24,6 +24,8 @@ VISIBLE_AFTER = Duration.minutes(3)
 """Six times the function's time-out, as Lambda asks
 (https://docs.aws.amazon.com/lambda/latest/dg/services-sqs-configure.html)."""
 TRIES = 5
+REDRIVES = "lamplighter:redrive"
+"""The tag of a role or user that may send to the queue besides the rule; its value is the lab."""
 
 
 class EventBus(Construct):
@@ -103,7 +105,11 @@ class EventBus(Construct):
                 principals=[iam.AnyPrincipal()],
                 actions=["sqs:SendMessage"],
                 resources=[self.requests.queue_arn],
-                conditions={"ArnNotEquals": {"aws:SourceArn": rule.rule_arn}},
+                conditions={
+                    "ArnNotEquals": {"aws:SourceArn": rule.rule_arn},
+                    # SQS redrives dead letters as its caller: a principal with this tag may.
+                    "StringNotEquals": {f"aws:PrincipalTag/{REDRIVES}": names.lab},
+                },
             )
         )
         rule.node.add_dependency(*self._policies)

@@ -206,6 +206,7 @@ def test_only_the_rule_may_put_requests_into_the_queue(stack: Template) -> None:
 
     assert [each["Principal"] for each in denied] == [{"AWS": "*"}]
     assert named(denied[0]["Condition"]["ArnNotEquals"]["aws:SourceArn"], rule)
+    assert denied[0]["Condition"]["StringNotEquals"] == {"aws:PrincipalTag/lamplighter:redrive": "gpu-lab"}
     assert [each["Principal"] for each in allows] == [{"Service": "events.amazonaws.com"}]
     assert named(allows[0]["Condition"]["ArnEquals"]["aws:SourceArn"], rule)
     assert any(each["Condition"] == {"Bool": {"aws:SecureTransport": "false"}} for each in policy)

@@ -87,9 +87,11 @@ class DeadLetter:
         aws.call("sqs", "set_queue_attributes", QueueUrl=self.queue, Attributes=attributes)
         aws.call("sqs", "send_message", QueueUrl=dead, MessageBody="late")
 
-    def redrive(self, *may: str) -> str:
+    def redrive(self, *may: str, tag: str = "") -> str:
         """SQS's refusal, empty if there is none, of a redrive by a role with these rights."""
         role = self._aws.role("person", *(f"sqs:{action}" for action in may))
+        tags = [{"Key": "lamplighter:redrive", "Value": tag}]
+        self._aws.call("iam", "tag_role", RoleName="person", Tags=tags)
         try:
             self._aws.call("sqs", "start_message_move_task", role=role, SourceArn=self.arn)
         except ClientError as error:
@@ -118,6 +120,14 @@ def test_a_redrive_sends_as_its_caller_so_a_denial_for_all_but_a_rule_stops_it(a
     refused = DeadLetter(aws, ONLY_A_RULE).redrive(*REDRIVE)
     assert "sqs:sendmessage" in refused
     assert "with an explicit deny in a resource-based policy" in refused
+
+
+@pytest.mark.parametrize(("tag", "may"), [("lab", True), ("other", False)])
+def test_a_redrive_is_for_whom_the_tag_of_the_lab_excepts_from_the_denial(aws, tag, may):
+    """The condition is that of the queue of requests."""
+    excepted = {"StringNotEquals": {"aws:PrincipalTag/lamplighter:redrive": "lab"}}
+    refused = DeadLetter(aws, {**ONLY_A_RULE, **excepted}).redrive(*REDRIVE, tag=tag)
+    assert ("explicit deny" not in refused) is may
 
 
 def test_a_queue_without_dead_letters_of_another_is_no_source_of_a_redrive(aws):
