@@ -33,6 +33,14 @@ RUNBOOK = {
         "Read the queue `<lab>-events-dead-letters` without deleting: a request has the sender's `detail`, anything"
         " else is a run that told nothing. Pools open and close meanwhile. Then purge the queue, which ends the alarm."
     ),
+    "slack-requests": (
+        "Check the errors and throttles of the function `<lab>-slack`, and its mapping. Until it takes requests, use"
+        " the command line; a request that is an hour old is forgotten."
+    ),
+    "event-requests": (
+        "Check the errors and throttles of the function `<lab>-events`, and its mapping. Requests wait for a day; those"
+        " older than 15 minutes are then refused."
+    ),
     "closing-failed": (
         "`lamplighter why POOL` names the failed step. `lamplighter close POOL --yes --wait` closes the pool again."
         " Failsafe and guard continue meanwhile."
@@ -46,6 +54,12 @@ Generated from the templates of the default lab, with events, by `make docs`. Ev
 ([route notices](../../how-to/run/route-notices.md)). `<lab>` is the lab's name. A linked name leads to its runbook,
 which describes the situation and each step.
 """
+#: Alarms of `observability.queue_alarms`, which the default lab does not have.
+ASKED = ("slack-requests", "event-requests")
+ASKED_HEAD = """With `observability.queue_alarms` two more page when a request has waited for five minutes in its queue:
+
+| alarm | do |
+|---|---|"""
 #: The same for each breach: its meaning, what the guard does itself, and what a person has to do.
 FOUND = {
     Rule.NODE_WITHOUT_LEASE: "Somebody started nodes that no lease justifies. The guard closes them. Ask who did it.",
@@ -163,7 +177,10 @@ def page(templates: Sequence[Template], lab: str) -> str:
     """The whole page. Raises KeyError with the name that has no advice."""
     alarms = [row for template in templates for row in _alarms(template, lab)]
     rules = [row for template in templates for row in _rules(template, lab)]
-    alarms_table = "\n".join(["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *alarms, ""])
+    asked = [ASKED_HEAD, *(f"| [`<lab>-{kind}`]({RUNBOOKS}#{kind}) | {RUNBOOK[kind]} |" for kind in ASKED)]
+    alarms_table = "\n".join(
+        ["## Alarms\n", "| alarm | when | do |", "|---|---|---|", *alarms, "", *asked, ""]
+    )
     rules_table = "\n".join(["## Rules\n", "| rule | when | do |", "|---|---|---|", *rules, ""])
     found = [f"| {_linked(rule)} | {FOUND[rule]} |" for rule in Rule if rule not in SILENT]
     guard = "\n".join([GUARD, "| breach | what it means, and what to do |", "|---|---|", *found, ""])

@@ -238,7 +238,9 @@ such a flood, put AWS WAF before the address.
 The logs are counted above. A custom metric costs {price("custom_metric_month"):.2f} a month for each set of
 dimensions, by the hours in which it is written; an account has ten free. An idle lab writes none.
 A lab that opens, closes and answers in Slack writes {METRICS} at the most. With `observability.dashboard` one dashboard
-costs {price("dashboard_month"):.2f} a month; an account has three free. With `observability.tracing` X-Ray takes
+costs {price("dashboard_month"):.2f} a month; an account has three free. With `observability.queue_alarms` Slack and the
+bus each have an alarm for {price("alarm_metric_month"):.2f}; an account has ten free.
+With `observability.tracing` X-Ray takes
 {price("million_traces"):.2f} for a million recorded traces; by default it records one request a second and 5 % of the
 rest, so an idle lab pays less than {_shown(traces(read) * price("million_traces") / 1_000_000 + CENT)}.
 

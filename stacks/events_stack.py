@@ -12,6 +12,7 @@ from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
+from stacks.constructs.alarms import waiting_alarm
 from stacks.constructs.event_bus import EventBus
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LedgerListener
@@ -155,3 +156,12 @@ class EventsStack(Stack):
         )
         pages = sns.Topic.from_topic_arn(self, "Pages", self._names.arn("sns", f"{self._names.lab}-pages"))
         alarm.add_alarm_action(actions.SnsAction(pages))
+        if lab.observability.queue_alarms:
+            waiting_alarm(
+                self,
+                what=f"A request on the bus of {lab.name}",
+                queue=self._bus.requests,
+                name=self._names.event_requests,
+                taker=self._names.function("events"),
+                pages=pages.topic_arn,
+            )

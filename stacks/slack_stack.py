@@ -13,6 +13,7 @@ from lamplighter.application.slack.receiving import AT_ONCE, SIGNATURE, STAMP, T
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
+from stacks.constructs.alarms import waiting_alarm
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, NEW, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.functions.permissions import Permissions, on_pages
@@ -135,6 +136,15 @@ class SlackStack(Stack):
             batch=AT_ONCE,
             at_once=SLACK_BESIDE_NODE_POOLS if lab.node_pools else SLACK_AT_ONCE,
         )
+        if lab.observability.queue_alarms:
+            waiting_alarm(
+                self,
+                what="A request from Slack",
+                queue=queue,
+                name=names.slack_requests,
+                taker=names.function("slack"),
+                pages=names.arn("sns", f"{names.lab}-pages"),
+            )
         address = QueueAddress(
             self,
             "Address",

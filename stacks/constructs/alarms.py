@@ -1,8 +1,12 @@
-"""Three alarms that page when Lamplighter itself fails, on metrics that AWS keeps anyway.
+"""Alarms that page when Lamplighter itself fails, on metrics that AWS keeps anyway. Each costs 0.10 USD a month.
 
 A failed schedule, rule, sweep or plan ends in the dead-letter queue, which the first alarm watches. A failed failsafe
 has a queue and an alarm of its own. The third alarm fires when no sweep ends well, for any reason. The guard pages
 about broken laws, through the same topic.
+
+Other failures end in one of these alarms, so they have none of their own: a throttled function's sweep is missing, its
+event or its record of the stream is a dead letter within 15 minutes, and a failed or timed-out run has a rule or the
+guard. Only a queue from which nobody takes forgets its messages without a dead letter: `observability.queue_alarms`.
 """
 
 from aws_cdk import Duration
@@ -17,6 +21,9 @@ _DELAYED = 20
 late, and an alarm with a shorter range never sees it
 (https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/monitoring-using-cloudwatch.html,
 https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/alarms-and-missing-data.html)."""
+
+WAITED = Duration.minutes(5)
+"""How old a message may grow: somebody waits for its answer."""
 
 
 class Alarms(Construct):
@@ -89,3 +96,26 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         undelivered.add_alarm_action(actions.SnsAction(pages))
+
+
+def waiting_alarm(
+    scope: Construct, *, what: str, queue: sqs.IQueue, name: str, taker: str, pages: str
+) -> None:
+    """The alarm on a queue whose function `taker` takes nothing: it is throttled, or its mapping is switched off."""
+    alarm = cloudwatch.Alarm(
+        scope,
+        "Waiting",
+        alarm_name=name,
+        alarm_description=(
+            f"{what} has waited for {WAITED.to_minutes():g} minutes in the queue {name}: the function {taker} takes"
+            " none, or fails on it"
+        ),
+        metric=queue.metric_approximate_age_of_oldest_message(
+            period=Duration.minutes(1), statistic="Maximum"
+        ),
+        threshold=WAITED.to_seconds(),
+        comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+        evaluation_periods=1,
+        treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
+    )
+    alarm.add_alarm_action(actions.SnsAction(sns.Topic.from_topic_arn(scope, "PagesOfWaiting", pages)))

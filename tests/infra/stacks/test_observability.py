@@ -1,9 +1,10 @@
-"""Traces and a dashboard come with their keys, and only then."""
+"""Traces, a dashboard and more alarms come with their keys, and only then."""
 
 import json
 from collections.abc import Callable
 
-from tests.infra.conftest import Assembly, Synthesis
+from docs import alarms
+from tests.infra.conftest import ENTRY, Assembly, Synthesis
 
 
 def test_by_default_there_is_neither(synthesise: Callable[..., Assembly]) -> None:
@@ -50,6 +51,23 @@ def test_the_dashboard_shows_every_metric_and_every_function(synthesise: Callabl
         assert function in body
 
 
+def test_people_are_paged_long_before_a_request_that_nobody_takes_is_forgotten(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    assembly = synthesise(
+        observability={"queue_alarms": True}, slack={}, events={"allow": {"training": ENTRY}}
+    )
+    for stack, name in (("slack", "gpu-lab-slack-requests"), ("events", "gpu-lab-event-requests")):
+        template = assembly.template(f"gpu-lab-{stack}")
+        queue = template.one("AWS::SQS::Queue", QueueName=name)
+        alarm = template.one("AWS::CloudWatch::Alarm", AlarmName=name)
+        assert alarm["MetricName"] == "ApproximateAgeOfOldestMessage"
+        assert json.dumps(alarm["Dimensions"]).count("Requests") == 1
+        assert alarm["Threshold"] + alarm["Period"] < queue["MessageRetentionPeriod"] / 2
+        assert "gpu-lab-pages" in json.dumps(alarm["AlarmActions"])
+        assert name.removeprefix("gpu-lab-") in alarms.ASKED
+
+
 def test_the_checks_find_nothing_in_a_lab_with_both(synthesis: Synthesis) -> None:
-    both = {"tracing": True, "dashboard": True}
+    both = {"tracing": True, "dashboard": True, "queue_alarms": True}
     assert synthesis({"name": "gpu-lab", "slack": {}, "observability": both}, True).violations() == []
