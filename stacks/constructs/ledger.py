@@ -28,7 +28,9 @@ class Ledger(Construct):
             stream=dynamodb.StreamViewType.KEYS_ONLY,
             # DynamoDB itself deletes old items; receipts have no expiry date.
             time_to_live_attribute="ttl",
-            # Except where a failed deploy has just created it: it would be in the way of the next deploy.
+            # Except where a failed deploy has just created it: it would be in the way of the next deploy. So it has no
+            # deletion protection: DynamoDB would refuse that delete, and the rollback would fail. Whoever deletes a
+            # table with point-in-time recovery has its backup for 35 days.
             removal_policy=RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE,
         )
         stream = self.table.table_stream_arn
