@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
-from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import NEW_ACCOUNT, UNRESERVED
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
 from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
 
@@ -71,7 +71,8 @@ DESCRIPTIONS = {
     ),
     "concurrency": CheckDescription(
         "how many functions Lambda runs at once in the account (L-B99A9384)",
-        f"it is less than {NEW_ACCOUNT}, the value of new accounts",
+        f"it is less than {NEW_ACCOUNT}, the value of new accounts, or than {UNRESERVED} more than"
+        " `guard.reserved_concurrency`",
         "servicequotas:GetServiceQuota",
     ),
     "zones": CheckDescription(

@@ -74,6 +74,7 @@ class ControllerStack(Stack):
             pages=shelf.bucket,
             failsafe_machine=bool(failsafe),
         )
+        functions.guard.reserve(lab.guard.reserved_concurrency)
         pages = Pages(
             self,
             "PagesToLookAt",

@@ -8,5 +8,7 @@ NEW_ACCOUNT = 10
 Sources: https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html, and what accounts report:
 aws-samples/one-observability-demo#278, awslabs/fhir-works-on-aws-deployment#691.
 """
+UNRESERVED = 100
+"""How many of the quota stay for functions without a reservation; of a smaller quota, all."""
 EVERY_ACCOUNT = 1000
 """The quota after AWS has raised it."""

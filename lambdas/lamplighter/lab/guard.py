@@ -86,6 +86,15 @@ class Guard(Part):
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
     )
 
+    reserved_concurrency: int | None = Field(
+        None,
+        ge=3,
+        description="How many runs of the guard's function Lambda keeps free for it, so that other functions of the"
+        " account never stop it; so many run at once at most. It costs nothing. Lambda refuses it where fewer than 100"
+        " functions would be left for the others, and always in a new account, which runs 10.",
+        examples=[5],
+    )
+
     @model_validator(mode="after")
     def _default_within_longest(self) -> Self:
         if "default_lease" not in self.model_fields_set and self.default_lease > self.longest_lease:

@@ -41,6 +41,8 @@ NOT_ITS_OWN = "sts"
 #: How many functions a new account runs at once, all together. The quota rises with use, and on request
 #: (https://docs.aws.amazon.com/lambda/latest/dg/lambda-concurrency.html).
 NEW_ACCOUNT = 10
+#: How many of them cannot be reserved.
+UNRESERVED = 100
 
 
 class Throttled(Exception):
@@ -77,8 +79,8 @@ class Runtime:
         self._under_way: Counter[str] = Counter()
         #: How many invocations the account runs at once.
         self.concurrency = NEW_ACCOUNT
-        #: The most of a function at once, None where it has no concurrency of its own. With 0 it never runs.
-        self.reserved: Callable[[FunctionSpec], int | None] = lambda _: None
+        #: The places that only this function can take, by its name.
+        self.reserved: dict[str, int] = {}
         self._closed = False
         self.faults = Faults()
         #: Whether a function's role allows Lambda to write its log. Without it, Lambda silently keeps no log.
@@ -91,7 +93,7 @@ class Runtime:
 
     def invoke(self, spec: FunctionSpec, payload: bytes) -> Outcome:
         """Runs the function on one event and waits for its outcome. Raises Throttled if too many functions run."""
-        with self._clock.busy(), self._counted(spec):
+        with self._clock.busy(), self._counted(spec.name):
             invocation = Invocation(payload)
             if self.faults.dead(spec.name):
                 return _exited(invocation.id, 1)
@@ -156,18 +158,41 @@ class Runtime:
                 processes.close()
 
     @contextmanager
-    def _counted(self, spec: FunctionSpec) -> Iterator[None]:
-        reserved = self.reserved(spec)
+    def _counted(self, function: str) -> Iterator[None]:
         with self._lock:
-            full = reserved is not None and self._under_way[spec.name] >= reserved
-            if full or self._under_way.total() >= self.concurrency:
-                raise Throttled(spec.name)
-            self._under_way[spec.name] += 1
+            if self._full(function):
+                raise Throttled(function)
+            self._under_way[function] += 1
         try:
             yield
         finally:
             with self._lock:
-                self._under_way[spec.name] -= 1
+                self._under_way[function] -= 1
+
+    def _full(self, function: str) -> bool:
+        """Whether no place is free: of a function's own, or of those that all functions without one share."""
+        if function in self.reserved:
+            return self._under_way[function] >= self.reserved[function]
+        shared = sum(count for name, count in self._under_way.items() if name not in self.reserved)
+        return shared >= self.concurrency - sum(self.reserved.values())
+
+    def reserve(self, function: str, places: int | None) -> None:
+        """Keeps places for a function, or gives them back. Raises ValueError if too few are left for the others.
+
+        100 stay (https://docs.aws.amazon.com/lambda/latest/dg/configuration-concurrency.html); in an account with a
+        smaller quota all (aws-samples/one-observability-demo 278, aws-samples/s3-to-lambda-patterns 36).
+        """
+        with self._lock:
+            kept = {name: count for name, count in self.reserved.items() if name != function}
+            if places is not None:
+                kept[function] = places
+                least = min(UNRESERVED, self.concurrency)
+                if self.concurrency - sum(kept.values()) < least:
+                    raise ValueError(
+                        "Specified ReservedConcurrentExecutions for function decreases account's"
+                        f" UnreservedConcurrentExecution below its minimum value of [{least}]."
+                    )
+            self.reserved = kept
 
     def _take(self, spec: FunctionSpec) -> Worker:
         """An idle worker of this very function, otherwise a new one."""

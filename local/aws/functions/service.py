@@ -42,7 +42,6 @@ class LambdaService:
         self._assets = assets
         #: Whether Lambda may assume a role, by its ARN.
         self.takes: Callable[[str], bool] = lambda _: True
-        runtime.reserved = self._reserved
         self._code = work / "code"
         self._code.mkdir(parents=True, exist_ok=True)
 
@@ -55,6 +54,8 @@ class LambdaService:
         backend.invoke = _invoke(self)  # type: ignore[method-assign]
         deleted = _deleted(self, plain["delete_function"])
         backend.delete_function = deleted  # type: ignore[method-assign]
+        backend.put_function_concurrency = _reserved(self)  # type: ignore[method-assign]
+        backend.delete_function_concurrency = _reserved(self)  # type: ignore[method-assign]
         for update in ("update_configuration", "update_function_code"):
             setattr(model, update, _changed(self, plain[update]))
         model.__init__ = _created(self, plain["created"])  # type: ignore[method-assign]
@@ -106,10 +107,6 @@ class LambdaService:
             scratch_in=("HOME", "TMPDIR", *(["TEST_OUTDIR"] if tools else [])),
             own_time=bool(tools),
         )
-
-    def _reserved(self, spec: FunctionSpec) -> int | None:
-        reserved = self._function(spec.arn).reserved_concurrency
-        return None if reserved is None else int(reserved)
 
     def _function(self, arn: str) -> Any:
         _, _, _, region, account, *_ = arn.split(":")
@@ -190,9 +187,24 @@ def _changed(service: LambdaService, original: Any) -> Any:
     return changed
 
 
+def _reserved(service: LambdaService) -> Any:
+    def reserved(backend: Any, function_name: str, places: int | None = None) -> int | None:
+        function = backend.get_function(function_name)
+        try:
+            service.runtime.reserve(function.function_name, places)
+        except ValueError as error:
+            raise InvalidParameterValueException(str(error)) from error
+        function.reserved_concurrency = places
+        return places
+
+    return reserved
+
+
 def _deleted(service: LambdaService, original: Any) -> Any:
     def deleted(backend: Any, function_name: str, qualifier: str | None = None) -> None:
-        service.runtime.forget(backend.get_function(function_name, None).function_name)
+        name = backend.get_function(function_name, None).function_name
+        service.runtime.forget(name)
+        service.runtime.reserve(name, None)
         original(backend, function_name, qualifier)
 
     return deleted

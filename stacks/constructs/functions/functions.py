@@ -131,11 +131,10 @@ class Function(Construct):
                 **environment,
             },
         )
+        self._plain = cast("lambda_.CfnFunction", self.function.node.default_child)
         if code.tracing:
             # The construct's own property would add another policy to the role.
-            cast(
-                "lambda_.CfnFunction", self.function.node.default_child
-            ).tracing_config = lambda_.CfnFunction.TracingConfigProperty(mode="Active")
+            self._plain.tracing_config = lambda_.CfnFunction.TracingConfigProperty(mode="Active")
         accept(
             self.function,
             "L1",
@@ -143,3 +142,7 @@ class Function(Construct):
         )
         # A function that runs before its role has its permissions fails once with a useless message.
         self.function.node.add_dependency(policy)
+
+    def reserve(self, places: int | None) -> None:
+        """Lambda keeps places for the function alone: so many run at once, whatever the rest of the account does."""
+        self._plain.reserved_concurrent_executions = places

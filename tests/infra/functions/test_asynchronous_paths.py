@@ -1,13 +1,13 @@
 """Whatever is handed on and not waited for: how long it is retried, how old it may grow, where it ends."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 from moto.events.models import EventPattern
 
-from tests.infra.conftest import Resource, Template
+from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.filled import filled
 
 # What an event may be retried for before what it asks for has no sense any more, in seconds.
@@ -75,6 +75,19 @@ def test_a_page_that_no_mail_takes_ends_in_the_queue(controller: Template) -> No
     (subscription,) = controller.properties("AWS::SNS::Subscription")
     assert subscription["Protocol"] == "email"
     assert subscription["RedrivePolicy"]["deadLetterTargetArn"]
+
+
+def test_places_are_kept_for_the_guard_alone_and_only_where_the_lab_asks_for_them(
+    controller: Template, synthesise: Callable[..., Assembly]
+) -> None:
+    def reserved(template: Template) -> dict[str, int]:
+        functions = template.properties("AWS::Lambda::Function")
+        key = "ReservedConcurrentExecutions"
+        return {each["FunctionName"]: each[key] for each in functions if key in each}
+
+    asked = synthesise(guard={"reserved_concurrency": 5}).template("gpu-lab-controller")
+    assert reserved(controller) == {}
+    assert reserved(asked) == {"gpu-lab-guard": 5}
 
 
 def test_there_are_at_most_five_alarms_on_metrics_of_aws(controller: Template) -> None:

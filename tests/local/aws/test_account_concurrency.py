@@ -100,6 +100,56 @@ def test_functions_share_the_accounts_limit(aws):
     first.result()
 
 
+def reserve(aws, name: str, places: int) -> None:
+    aws.call("lambda", "put_function_concurrency", FunctionName=name, ReservedConcurrentExecutions=places)
+
+
+def test_a_reserved_place_is_free_for_its_function_whatever_the_others_do_and_is_all_it_has(aws):
+    worker(aws)
+    worker(aws, "guard")
+    aws.runtime.concurrency = 101
+    reserve(aws, "guard", 1)
+    aws.runtime.concurrency = 2
+    aws.hold()
+    for busy in ("worker", "guard"):
+        first = BackgroundTask(aws.clock, "caller", partial(aws.invoke, busy))
+        aws.clock.sleep(2)
+        with pytest.raises(ClientError, match="TooManyRequestsException"):
+            aws.invoke(busy)
+        aws.invoke("guard" if busy == "worker" else "worker")
+        first.result()
+
+
+@pytest.mark.parametrize(("quota", "places", "least"), [(10, 1, 10), (50, 1, 50), (104, 5, 100)])
+def test_no_account_reserves_the_places_that_all_functions_share(aws, quota, places, least):
+    worker(aws)
+    aws.runtime.concurrency = quota
+    with pytest.raises(ClientError, match=rf"below its minimum value of \[{least}\]"):
+        reserve(aws, "worker", places)
+
+
+def test_a_template_reserves_places_and_gives_them_back(aws):
+    stacks = Stacks(aws)
+    code = {"ZipFile": "def handler(event, context): return 1"}
+    properties = {
+        "FunctionName": "guard",
+        "Runtime": "python3.13",
+        "Handler": "index.handler",
+        "Role": aws.role("guarding"),
+        "Code": code,
+    }
+    function = {"Type": "AWS::Lambda::Function", "Properties": properties}
+    reserving = {**function, "Properties": {**properties, "ReservedConcurrentExecutions": 5}}
+    assert "below its minimum value of [10]" in stacks.failed({"Guard": reserving})
+    stacks.delete()
+    aws.runtime.concurrency = 105
+    made = stacks.create({"Guard": reserving})
+    assert made["StackStatus"] == "CREATE_COMPLETE", stacks.reasons()
+    assert aws.runtime.reserved == {"guard": 5}
+    stacks.update({"Guard": function})
+    assert aws.runtime.reserved == {}
+
+
 def test_a_throttled_event_comes_again_until_there_is_room_and_no_try_is_counted(aws):
     worker(aws, seconds=30)
     aws.call("lambda", "put_function_event_invoke_config", FunctionName="worker", MaximumRetryAttempts=0)

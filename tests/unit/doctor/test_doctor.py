@@ -84,6 +84,13 @@ def test_a_calendar_that_cannot_be_read_is_not_known() -> None:
     assert said(replace(FACTS, courses=REFUSED), follows)["last-window"].outcome is LineOutcome.NOT_KNOWN
 
 
+@pytest.mark.parametrize(("quota", "outcome"), [(104.0, LineOutcome.NOT_OK), (105.0, LineOutcome.OK)])
+def test_places_for_the_guard_need_a_hundred_that_nobody_reserves(quota: float, outcome: LineOutcome) -> None:
+    line = said(replace(FACTS, concurrency=quota), lab(guard={"reserved_concurrency": 5}))["concurrency"]
+    assert line.outcome is outcome
+    assert ("guard.reserved_concurrency 5 the lab needs 105" in line.said) is (quota == 104)
+
+
 def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
     old = replace(FACTS, cluster=replace(CLUSTER, names_its_key=False))
     line = said(old)["endpoint"]

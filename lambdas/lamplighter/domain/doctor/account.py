@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import datetime
 
-from lamplighter.data.lambda_concurrency import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT
+from lamplighter.data.lambda_concurrency import CONCURRENCY, EVERY_ACCOUNT, NEW_ACCOUNT, UNRESERVED
 from lamplighter.domain.doctor.facts import Facts, NoAccess
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.lab.model import Lab
@@ -60,9 +60,13 @@ def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield unknown(facts.concurrency)
         return
     held = reason("doctor.functions-at-once", count=f"{facts.concurrency:g}", region=lab.region)
-    if facts.concurrency < NEW_ACCOUNT:
+    reserved = lab.guard.reserved_concurrency
+    needed = NEW_ACCOUNT if reserved is None else UNRESERVED + reserved
+    if facts.concurrency < needed:
         yield unwell(
-            reason("doctor.functions-too-few", held=held, needed=NEW_ACCOUNT),
+            reason("doctor.functions-too-few", held=held, needed=NEW_ACCOUNT)
+            if reserved is None
+            else reason("doctor.functions-unreserved", held=held, reserved=reserved, needed=needed),
             reason(
                 "doctor.quota-increase",
                 service="lambda",

@@ -52,7 +52,20 @@ def _code(order: Order) -> dict[str, Any]:
 def _function(order: Order) -> Physical:
     name = order.name("FunctionName")
     reply = order.shaped("lambda", "create_function", *LEFT_OUT, FunctionName=name, Code=_code(order))
-    return Physical(name, {"Arn": reply["FunctionArn"]})
+    made = Physical(name, {"Arn": reply["FunctionArn"]})
+    try:
+        _reserve(order, name)
+    except ClientError as error:
+        raise Failed(str(error), made) from error
+    return made
+
+
+def _reserve(order: Order, name: str) -> None:
+    key = "ReservedConcurrentExecutions"
+    if key in order.properties:
+        order.call("lambda", "put_function_concurrency", **{"FunctionName": name, key: int(order.get(key))})
+    elif key in order.changed():
+        order.call("lambda", "delete_function_concurrency", FunctionName=name)
 
 
 def _function_changed(order: Order, physical: Physical) -> Physical:
@@ -62,6 +75,8 @@ def _function_changed(order: Order, physical: Physical) -> Physical:
     if changed - {"Code", "Tags", *LEFT_OUT}:
         leave = (*LEFT_OUT, "Tags", "Architectures", "PackageType")
         order.shaped("lambda", "update_function_configuration", *leave, FunctionName=physical.id)
+    if "ReservedConcurrentExecutions" in changed:
+        _reserve(order, physical.id)
     if "Tags" in changed:
         tags = fitted("lambda", "tag_resource", "Tags", order.get("Tags"))
         order.call("lambda", "tag_resource", Resource=physical.attribute("Arn"), Tags=tags)
