@@ -78,6 +78,17 @@ def test_what_runs_or_is_listed_speaks_against_zero(lab: LabOnMoto) -> None:
         prove_zero(run(lab), lab.guard_services)
 
 
+def test_an_instance_of_a_warm_pool_is_never_zero_and_says_whether_it_runs(lab: LabOnMoto) -> None:
+    ec2 = boto3.client("ec2")
+    boto3.client("autoscaling").put_warm_pool(AutoScalingGroupName=lab.group, MinSize=1)
+    warmed = lab.instance({**TAGS, "aws:autoscaling:groupName": lab.group})
+    with pytest.raises(TryLater, match=f"not at zero yet: EC2 still has {warmed}"):
+        prove_zero(run(lab), lab.guard_services)
+    ec2.stop_instances(InstanceIds=[warmed])
+    with pytest.raises(TryLater, match=f"not at zero yet: a warm pool keeps {warmed} stopped"):
+        prove_zero(run(lab), lab.guard_services)
+
+
 def test_as_many_nodes_as_other_leases_justify_are_none_too_many(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, name="cli-2")
     lab.scale(1)

@@ -137,12 +137,24 @@ def test_what_was_refused_holds_neither_nodes_nor_money() -> None:
         ("Terminating", True, False),
         ("Terminating:Wait", True, True),
         ("Terminated", True, False),
+        ("Warmed:Terminating", True, False),
+        ("Warmed:Terminating:Wait", True, True),
     ],
 )
 def test_a_member_leaves_once_its_end_has_begun(lifecycle: str, leaving: bool, drains: bool) -> None:
     found = member("i-1", "a", lifecycle)
     assert (found.leaving, found.waits_for_drain) == (leaving, drains)
     assert Controller("g", 0, 2, 1, (found,)).staying == (() if leaving else (found,))
+
+
+@pytest.mark.parametrize(
+    "lifecycle",
+    ["Warmed:Pending", "Warmed:Pending:Wait", "Warmed:Stopped", "Warmed:Running", "Warmed:Hibernated"],
+)
+def test_a_member_in_a_warm_pool_is_no_node_of_the_groups_size(lifecycle: str) -> None:
+    found = member("i-1", "a", lifecycle)
+    assert (found.warm, found.leaving) == (True, False)
+    assert Controller("g", 0, 2, 1, (found,)).staying == ()
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,9 @@ def instance(state: str) -> Instance:
     return Instance("i-1", "g5.xlarge", "a", state, EIGHT, None, None, "i-1.internal")
 
 
+PARKED = replace(instance("stopped"), parked=True)
+
+
 def read(
     ordered: int | None = 0,
     group: Controller | None = GROUP,
@@ -49,6 +52,8 @@ def test_a_pool_of_which_nothing_is_left_is_proven(proof: ZeroProof) -> None:
         (read(group=replace(GROUP, size=1)), ORDERED),
         (read(instances=(instance("running"),)), reason("guard.zero.instances", instances=("i-1",))),
         (read(instances=(instance("shutting-down"),)), reason("guard.zero.instances", instances=("i-1",))),
+        (read(instances=(PARKED,)), reason("guard.zero.parked", instances=("i-1",))),
+        (read(instances=(PARKED,), justified=1), reason("guard.zero.parked", instances=("i-1",))),
         (
             read(group=replace(GROUP, members=(Member("i-2", "a", leaving=True, waits_for_drain=True),))),
             reason("guard.zero.members", instances=("i-2",)),

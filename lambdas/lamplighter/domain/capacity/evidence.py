@@ -89,6 +89,8 @@ class Member:
     """Leaves as soon as somebody says that it is empty."""
     overdue: bool = False
     """The time limit of its end is over, and its controller has had the time to act: perhaps it is dead."""
+    warm: bool = False
+    """Is in a warm pool beside the others: it does not count towards the size."""
 
 
 @dataclass(frozen=True)
@@ -100,10 +102,12 @@ class Controller:
     maximum: int
     size: int
     members: tuple[Member, ...] = ()
+    warm_pool: bool = False
+    """Whether it keeps instances ready beside its size: who ends one makes it start another."""
 
     @property
     def staying(self) -> tuple[Member, ...]:
-        return tuple(member for member in self.members if not member.leaving)
+        return tuple(member for member in self.members if not member.leaving and not member.warm)
 
 
 @dataclass(frozen=True)
@@ -119,11 +123,13 @@ class Instance:
     controller: str | None
     """The controller that started it, by a tag that only AWS can set; None where something else did."""
     private_dns: str
+    parked: bool = False
+    """Stopped in a warm pool: no running node, but its disk costs money, and its controller starts it again."""
 
     @property
     def alive(self) -> bool:
-        """Whether it costs money, or will soon."""
-        return self.state not in {"terminated", "shutting-down"}
+        """Whether it costs money, or will soon. Who ends a parked one makes its controller start another."""
+        return not self.parked and self.state not in {"terminated", "shutting-down"}
 
     @property
     def exists(self) -> bool:

@@ -25,6 +25,8 @@ class ZeroProof:
     """The ordered size: the largest, where more than one place keeps it."""
     instances: tuple[str, ...] = ()
     """Instances that are not terminated yet."""
+    parked: tuple[str, ...] = ()
+    """Those that a warm pool has stopped: they run no node now, and come back."""
     members: tuple[str, ...] = ()
     """Instances that the controller lists."""
     kubernetes_nodes: tuple[str, ...] | None = None
@@ -51,8 +53,11 @@ class ZeroProof:
             found.append(reason("guard.zero.order-not-read"))
         if self.desired > self.justified:
             found.append(reason("guard.zero.ordered", nodes=self.desired))
-        if len(self.instances) > self.justified:
-            found.append(reason("guard.zero.instances", instances=self.instances))
+        running = tuple(instance for instance in self.instances if instance not in self.parked)
+        if len(running) > self.justified:
+            found.append(reason("guard.zero.instances", instances=running))
+        if self.parked:
+            found.append(reason("guard.zero.parked", instances=self.parked))
         beside = tuple(member for member in self.members if member not in self.instances)
         if beside and len(self.members) > self.justified:
             # A kind with claims counts here only those whose instance runs, or was launched a moment ago.

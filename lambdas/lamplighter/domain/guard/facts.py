@@ -109,7 +109,7 @@ class PoolFacts:
     @property
     def strays(self) -> tuple[Instance, ...]:
         """Instances with the pool's tags that its controller does not list."""
-        listed = {member.instance for member in self.seen.members}
+        listed = {member.instance for member in self.seen.members if not member.warm}
         return tuple(
             instance
             for instance in self.seen.alive

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.domain.capacity.claim import LabClaim
-from lamplighter.domain.capacity.evidence import ANY_NUMBER
+from lamplighter.domain.capacity.evidence import ANY_NUMBER, Controller, Member
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.guard.incident import pages_again
@@ -14,7 +14,7 @@ from lamplighter.domain.guard.node_pools.controllers import not_ended
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.schedules.schedule import RunEnd
 from lamplighter.reasons.reason import Reason, Sentences, in_english, reason
-from tests.builders.guard_facts import earlier, lease, pool, seen
+from tests.builders.guard_facts import earlier, instance, lease, pool, seen
 from tests.builders.leases import EIGHT, HOUR, MINUTE
 
 
@@ -28,6 +28,16 @@ def test_between_the_warning_and_the_close_nothing_is_done_or_said_again() -> No
     assert sweep(replace(facts, earlier=(earlier(Rule.IDLE_LEASE, -10),))) == ()
     [close] = sweep(replace(facts, earlier=(earlier(Rule.IDLE_LEASE, -15),)))
     assert close.action is GuardAction.CLOSE
+
+
+def test_of_a_warm_pool_the_guard_ends_what_runs_and_leaves_what_is_stopped() -> None:
+    """Whoever ends a stopped one makes Auto Scaling start another, which costs the price of a node until it stops."""
+    warmed = instance("i-9")
+    facts = seen(pool(), controller=Controller("eks-gpu", 0, 2, 0, (Member("i-9", "a", warm=True),), True))
+
+    [end] = sweep(seen(facts, instances=(warmed,)))
+    assert (end.rule, end.action, end.instances) == (Rule.STRAY_INSTANCE, GuardAction.TERMINATE, ("i-9",))
+    assert sweep(seen(facts, instances=(replace(warmed, state="stopped", parked=True),))) == ()
 
 
 @pytest.mark.parametrize(

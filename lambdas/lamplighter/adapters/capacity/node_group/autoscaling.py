@@ -148,5 +148,6 @@ def _group(found: "AutoScalingGroupTypeDef") -> Controller:
                 member(one["InstanceId"], one["AvailabilityZone"], one["LifecycleState"])
                 for one in found.get("Instances", [])
             ),
+            warm_pool="WarmPoolConfiguration" in found,
         )
     )

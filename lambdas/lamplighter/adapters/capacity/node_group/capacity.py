@@ -64,7 +64,8 @@ class NodeGroupCapacity:
             seen = replace(seen, controller=self._group(name, node_group))
         if Part.INSTANCES in parts:
             tags = kinds.identity(self._lab, pool).tags
-            seen = replace(seen, instances=self.instances.tagged(tags, f"{self._lab.cluster_name}/{name}"))
+            found = self.instances.tagged(tags, f"{self._lab.cluster_name}/{name}")
+            seen = neutral.with_parked(replace(seen, instances=found))
         if Part.MAKE in parts and node_group is not None:
             seen = replace(seen, make=self._make(node_group))
         if Part.CHANGE in parts:

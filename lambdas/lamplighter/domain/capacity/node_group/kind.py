@@ -52,6 +52,7 @@ class NodeGroupKind:
             at=at,
             desired=max(seen.controller.size if seen.controller else 0, seen.ordered),
             instances=tuple(instance.id for instance in seen.existing),
+            parked=tuple(instance.id for instance in seen.existing if instance.parked),
             members=tuple(member.instance for member in seen.members),
             kubernetes_nodes=kubernetes_nodes,
             justified=justified,

@@ -2,14 +2,17 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
-from lamplighter.domain.capacity.evidence import Activity, Change, Changing, Controller, Member
+from lamplighter.domain.capacity.evidence import Activity, Change, Changing, Controller, Member, Seen
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup, NodeGroupUpdate, ScalingActivity
 from lamplighter.reasons.reason import Reason, reason
 
 _INSTANCE = re.compile(r"\bi-[0-9a-f]+\b")
 # What Auto Scaling writes for SetDesiredCapacity; EKS changes the group's sizes by UpdateAutoScalingGroup.
 _SET_DIRECTLY = "explicitly set group desired capacity"
+_WARMED = "Warmed:"
+_STOPPED = {"stopping", "stopped"}
 _CHANGES = {
     "CREATING": Changing.CREATING,
     "DELETING": Changing.DELETING,
@@ -29,13 +32,27 @@ def replacing(update: NodeGroupUpdate) -> Change:
 
 
 def member(instance: str, zone: str, lifecycle: str) -> Member:
-    """An instance in its Auto Scaling group, by the state of its life there."""
+    """An instance in its Auto Scaling group, by the state of its life there, such as Warmed:Terminating:Wait."""
+    state = lifecycle.removeprefix(_WARMED)
     return Member(
         instance,
         zone,
-        leaving=lifecycle.startswith("Terminat"),
-        waits_for_drain=lifecycle == "Terminating:Wait",
+        leaving=state.startswith("Terminat"),
+        waits_for_drain=state == "Terminating:Wait",
+        warm=state != lifecycle,
     )
+
+
+def with_parked(seen: Seen) -> Seen:
+    """The same, with the instances marked that a warm pool has stopped or hibernated."""
+    group = seen.controller
+    if group is None or not group.warm_pool:
+        return seen
+    instances = (
+        replace(each, parked=each.controller == group.name and each.state in _STOPPED)
+        for each in seen.instances
+    )
+    return replace(seen, instances=tuple(instances))
 
 
 def activity(found: ScalingActivity) -> Activity:
