@@ -235,7 +235,9 @@ class ControllerStack(Stack):
         # CloudFormation deletes it first, so the resources that close pools exist until zero is proven.
         last.closed.node.add_dependency(*everything, plan, pools, currency, swept, alarms)
 
-        outputs = {
+        admit_rules_together(channels.dead_letters)
+        # The command line and the Slack stack read these outputs.
+        for name, value in {
             "LabName": lab.name,
             "Region": lab.region,
             "ClusterName": names.cluster,
@@ -248,10 +250,7 @@ class ControllerStack(Stack):
             "ExperimentArn": experiment.workflow.state_machine_arn,
             "PagesBucket": shelf.bucket.bucket_name,
             "LedgerStreamArn": ledger.stream_arn,
-        }
-        admit_rules_together(channels.dead_letters)
-        # The command line and the Slack stack read these outputs.
-        for name, value in outputs.items():
+        }.items():
             CfnOutput(self, name, value=value)
 
     def _claim(self, lab: Lab, names: Names, pool: str) -> ssm.CfnParameter:
