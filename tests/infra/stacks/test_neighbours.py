@@ -176,6 +176,7 @@ CALLS: dict[str, Callable[[str], Call]] = {
     "lambda:GetFunction": of_function("get_function"),
     "lambda:InvokeFunction": of_function("invoke", InvocationType="DryRun"),
     "logs:CreateLogStream": of_log("create_log_stream"),
+    "logs:DeleteLogGroup": lambda arn: ("logs", "delete_log_group", {"logGroupName": arn.split(":")[6]}),
     "logs:PutLogEvents": of_log("put_log_events", logEvents=[{"timestamp": 0, "message": "m"}]),
     "s3:DeleteObject": of_object("delete_object"),
     "s3:GetObject": of_object("get_object"),
