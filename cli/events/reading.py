@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cli.deployment import Deployment
-from lamplighter.adapters.aws.function_logs import FunctionLogs
+from lamplighter.adapters.aws.logs.function_logs import FunctionLogs
 from lamplighter.domain.events import log_line
 from lamplighter.domain.events.log_line import LoggedEvent
 from lamplighter.errors import BadInput

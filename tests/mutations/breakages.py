@@ -529,8 +529,8 @@ BREAKAGES = (
         7,
         "zero is believed instead of seen",
         f"{DOMAIN}/capacity/zero.py",
-        "        if len(self.instances) > self.justified:\n",
-        "        return tuple(found)\n        if len(self.instances) > self.justified:\n",
+        "        if len(running) > self.justified:\n",
+        "        return tuple(found)\n        if len(running) > self.justified:\n",
     ),
     Breakage(
         8,

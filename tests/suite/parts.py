@@ -126,6 +126,8 @@ INFRA = _tests("infra", "tests/infra", ignored=_PROJECT)
 _PLAYED = (
     "tests/local/demo",
     "tests/local/cloudformation/test_assembly.py",
+    "tests/local/cloudformation/test_cluster_logs.py",
+    "tests/local/cloudformation/test_cluster_zones.py",
     "tests/local/cloudformation/test_first_deploys.py",
     "tests/local/cloudformation/test_unpacked_assets.py",
     "tests/local/test_child_process.py",

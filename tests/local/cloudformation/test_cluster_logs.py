@@ -26,7 +26,7 @@ def lab(aws):
         "Resources": {name: resource for name, resource in template.resources.items() if name in parts},
         "Outputs": {},
     }
-    aws.embedded.moto_additions.control_plane("https://127.0.0.1:6443", "Y2E=")
+    aws.embedded.moto_additions.control_plane("https://control-plane.example", "Y2E=")
     aws.hold()
     return Lab(aws, template.resources[cluster]["Properties"]["Name"], json.dumps(document))
 

@@ -8,7 +8,7 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from lamplighter.adapters.aws.function_logs import FunctionLogs
+from lamplighter.adapters.aws.logs.function_logs import FunctionLogs
 from lamplighter.errors import OutsideFailed
 
 GROUP = "/aws/lambda/gpu-lab-events"

@@ -7,7 +7,7 @@ import logging
 from datetime import timedelta
 
 from lamplighter import clock
-from lamplighter.adapters.aws.log_group import LogGroup, LogGroupState
+from lamplighter.adapters.aws.logs.log_group import LogGroup, LogGroupState
 from lamplighter.errors import LamplighterError, Refused
 from lamplighter.reasons.reason import reason
 

@@ -14,7 +14,7 @@ import pytest
 from cli import deployment
 from cli.deployment import Deployment
 from cli.use import orders
-from lamplighter.adapters.aws import function_logs
+from lamplighter.adapters.aws.logs import function_logs
 from lamplighter.domain.commands.caller import Caller
 from lamplighter.domain.events import log_line
 from lamplighter.domain.events.lab_event import EventReason, LabEvent

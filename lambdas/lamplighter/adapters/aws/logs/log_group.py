@@ -1,6 +1,5 @@
 """One log group of CloudWatch Logs: what it is, and its deletion. function_logs.py reads lines."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -11,7 +10,7 @@ from lamplighter.adapters.border import border
 class Logs(Protocol):
     """What this module needs of boto3's client."""
 
-    def describe_log_groups(self, **given: object) -> Mapping[str, Any]: ...
+    def get_paginator(self, operation: str) -> Any: ...  # noqa: ANN401 -- boto3's own
 
     def delete_log_group(self, **given: object) -> object: ...
 
@@ -36,7 +35,8 @@ class LogGroup:
     def read(self) -> LogGroupState | None:
         """The log group; None where there is none."""
         with outside("logs:DescribeLogGroups", self._name):
-            found = self._logs.describe_log_groups(logGroupNamePrefix=self._name)["logGroups"]
+            pages = self._logs.get_paginator("describe_log_groups").paginate(logGroupNamePrefix=self._name)
+            found = [group for page in pages for group in page["logGroups"]]
         for group in found:
             if group.get("logGroupName") == self._name:
                 return LogGroupState("retentionInDays" in group, int(group.get("storedBytes", 0)))

@@ -10,7 +10,7 @@ import json
 import pytest
 from botocore.exceptions import ClientError
 
-from tests.local.aws.test_iam import allow
+from tests.local.aws.permissions.test_iam import allow
 
 QUEUE = "arn:aws:sqs:ap-northeast-2:123456789012:letters"
 

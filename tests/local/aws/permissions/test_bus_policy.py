@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.aws.authorization.record import RECORD
-from tests.local.aws.test_iam import allow, role
+from tests.local.aws.permissions.test_iam import allow, role
 
 ACCOUNT = "123456789012"
 BUS = f"arn:aws:events:ap-northeast-2:{ACCOUNT}:event-bus/lab"

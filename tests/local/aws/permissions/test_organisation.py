@@ -9,7 +9,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from local.stack_template import StackTemplate
-from tests.local.aws.test_iam import allow
+from tests.local.aws.permissions.test_iam import allow
 
 TRUST = {
     "Version": "2012-10-17",

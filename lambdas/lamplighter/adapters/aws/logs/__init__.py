@@ -1,0 +1,1 @@
+"""CloudWatch Logs: the lines of functions, and log groups themselves."""

@@ -1,0 +1,1 @@
+"""What IAM decides and refuses, and the policies of other services."""
