@@ -5,8 +5,8 @@ import json
 import pytest
 
 from local.assembly import synthesise
+from local.aws.cloudformation.template import parse
 from local.stack_template import StackTemplate
-from tests.infra.conftest import Template
 from tests.scenarios.conftest import LAB
 
 STACK = "control-plane"
@@ -18,17 +18,18 @@ def lab(aws):
     assembly = synthesise(LAB)
     aws.embedded.assets.read(assembly.folder)
     whole = next(stack for stack in assembly.stacks() if stack.name.endswith("-cluster"))
-    template = Template(json.loads(whole.text))
-    cluster = template.name("AWS::EKS::Cluster")
-    parts = template.needs(cluster) | {cluster}
-    document = {
-        **template.document,
-        "Resources": {name: resource for name, resource in template.resources.items() if name in parts},
-        "Outputs": {},
-    }
+    document, template = json.loads(whole.text), parse(whole.text)
+    resources = document["Resources"]
+    cluster = next(name for name, each in resources.items() if each["Type"] == "AWS::EKS::Cluster")
+    waiting, parts = [cluster], {cluster}
+    while waiting:
+        new = template.dependencies(waiting.pop()) - parts
+        parts |= new
+        waiting += new
+    document |= {"Resources": {name: resources[name] for name in parts}, "Outputs": {}}
     aws.embedded.moto_additions.control_plane("https://control-plane.example", "Y2E=")
     aws.hold()
-    return Lab(aws, template.resources[cluster]["Properties"]["Name"], json.dumps(document))
+    return Lab(aws, resources[cluster]["Properties"]["Name"], json.dumps(document))
 
 
 class Lab:
