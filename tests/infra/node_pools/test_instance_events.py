@@ -75,8 +75,9 @@ def test_only_the_rules_may_send_and_only_encrypted(controller: Template) -> Non
     named = {arn["Fn::GetAtt"][0] for arn in denied[0]["Condition"]["ArnNotEquals"]["aws:SourceArn"]}
     assert named == rules
     assert denied[0]["Principal"] == {"AWS": "*"}
-    assert {each["Condition"]["ArnEquals"]["aws:SourceArn"]["Fn::GetAtt"][0] for each in lets_in} == rules
-    assert {each["Principal"]["Service"] for each in lets_in} == {"events.amazonaws.com"}
+    [together] = lets_in
+    assert {arn["Fn::GetAtt"][0] for arn in together["Condition"]["ArnEquals"]["aws:SourceArn"]} == rules
+    assert together["Principal"] == {"Service": "events.amazonaws.com"}
     assert any(each["Condition"] == {"Bool": {"aws:SecureTransport": "false"}} for each in policy)
     assert len(policy) <= 20
 

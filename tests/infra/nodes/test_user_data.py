@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from lamplighter.adapters.aws.cluster_authority import in_user_data
+from lamplighter.adapters.aws.capacity.user_data import authority
 from lamplighter.data import versions
 from tests.infra.conftest import Template
 from tests.infra.nodes.deployed import AUTHORITY, CLUSTER, DNS, ENDPOINT, SERVICES, group, launch_template
@@ -128,7 +128,7 @@ def test_windows_calls_its_start_script_only_for_an_image_of_the_user_s(every_im
 def test_the_doctor_reads_the_authority_of_every_image_of_the_user_s(
     every_image: Template, name: str
 ) -> None:
-    assert in_user_data(user_data(every_image, name)) == AUTHORITY
+    assert authority(user_data(every_image, name)) == AUTHORITY
 
 
 @pytest.mark.parametrize(("name", "device"), [

@@ -1,11 +1,9 @@
-"""The certificate authority of one cluster: how a client trusts it, whether it has a key identifier, and the one that
-user data gives to a node.
+"""The certificate authority of one cluster: how a client trusts it, and whether it has a key identifier.
 
 EKS can rotate it. A cluster that was created on Kubernetes 1.16 or older has an authority without key identifiers, and
 signs certificates without them (kubernetes-client/python #2394, aws/containers-roadmap #2638).
 """
 
-import re
 import ssl
 from collections.abc import Iterator
 
@@ -14,10 +12,6 @@ _SUBJECT_KEY_IDENTIFIER = bytes([0x55, 0x1D, 14])
 # RFC 5280, 4.1: the certificate's extensions are its field [3].
 _EXTENSIONS = 0xA3
 _LONG_LENGTH = 0x80
-# As the start-up programs of Amazon Linux 2 and 2023, Bottlerocket and Windows read it.
-_IN_USER_DATA = re.compile(
-    r"(?:--b64-cluster-ca|\bcertificateAuthority:|\bcluster-certificate\s*=|-Base64ClusterCA)[\s='\"]+([A-Za-z0-9+/=]+)"
-)
 
 
 def trusting(ca_pem: str) -> ssl.SSLContext:
@@ -43,12 +37,6 @@ def names_its_key(ca_pem: str) -> bool:
     """Whether every certificate of the authority has a subject key identifier; errors as `trusting`."""
     found = trusting(ca_pem).get_ca_certs(binary_form=True)
     return all(_SUBJECT_KEY_IDENTIFIER in _extensions(each) for each in found)
-
-
-def in_user_data(text: str) -> str:
-    """The authority, base64, that user data tells a node to trust; empty where it states none."""
-    stated = _IN_USER_DATA.search(text)
-    return stated[1] if stated else ""
 
 
 def _extensions(certificate: bytes) -> set[bytes]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws import cluster_authority
 from lamplighter.adapters.aws.calls import FIRST_READ_SECONDS, client, error_code, outside
+from lamplighter.adapters.aws.capacity import user_data
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked
@@ -170,7 +171,8 @@ class Adoption:
         template = found.get("launchTemplate", {})
         if found.get("amiType") != "CUSTOM" or not template:
             return ""
-        return self._instances.template_authority(template.get("id", ""), template.get("version", "$Default"))
+        version = template.get("version", "$Default")
+        return user_data.authority(self._instances.template_user_data(template.get("id", ""), version))
 
     def _groups(self, found: "NodegroupTypeDef") -> "Sequence[AutoScalingGroupTypeDef]":
         names = _group_names(found)

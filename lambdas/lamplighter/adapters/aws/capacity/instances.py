@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
-from lamplighter.adapters.aws.cluster_authority import in_user_data
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked
 from lamplighter.domain.capacity.evidence import Instance
@@ -69,10 +68,11 @@ class Instances:
         """The instance type of a launch template; None where it has none."""
         return self._template(template, version).get("InstanceType")
 
-    def template_authority(self, template: str, version: str) -> str:
-        """The cluster's certificate authority in the user data of a launch template; empty where there is none."""
-        data = base64.b64decode(self._template(template, version).get("UserData", ""))
-        return in_user_data(data.decode("utf-8", "replace"))
+    def template_user_data(self, template: str, version: str) -> str:
+        """The user data of a launch template; empty where it has none."""
+        return base64.b64decode(self._template(template, version).get("UserData", "")).decode(
+            "utf-8", "replace"
+        )
 
     def _template(self, template: str, version: str) -> "ResponseLaunchTemplateDataTypeDef":
         with outside("ec2:DescribeLaunchTemplateVersions", f"{template}, version {version}"):
