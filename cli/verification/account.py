@@ -164,9 +164,9 @@ class Account:
         """The pool as it is now."""
         return self.lab.capacity.see(self.pool)
 
-    def leased(self, until: datetime) -> str | None:
-        """A lease of the lab that runs or begins before an instant; None where there is none."""
-        for pool in self.lab.lab.pools:
+    def leased(self, until: datetime, of: str | None = None) -> str | None:
+        """A lease of the lab, or of one pool, that runs or begins before an instant; None where there is none."""
+        for pool in [of] if of else self.lab.lab.pools:
             for lease in self.lab.ledger.leases(pool):
                 if lease.state not in OVER and lease.opens < until:
                     return lease.id

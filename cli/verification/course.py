@@ -7,7 +7,7 @@ from cli.verification.account import Account
 from cli.verification.journal import Journal
 from cli.verification.outcome import Differs, Unfit
 from cli.verification.step import Play, Step, StepResult, StepVerdict
-from cli.verification.undo import undo
+from cli.verification.undo import UndoKind, undo
 from lamplighter.clock import monotonic
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import LamplighterError, OutsideFailed
@@ -104,9 +104,15 @@ def _undo_all(account: Account, journal: Journal, tell: Callable[[str], None]) -
 
 
 def _undone(account: Account, journal: Journal, tell: Callable[[str], None]) -> list[str]:
-    """Undo what was made, the last first. Returns what could not be undone: it keeps none of the others."""
+    """Undo what was made, the last first. Returns what could not be undone: it keeps none of the others.
+
+    But a stack stays while a function may not run: its schedules still give that back.
+    """
     left: list[str] = []
     for one in reversed(list(journal.open)):
+        if one.kind is UndoKind.STACK and any(each.kind is UndoKind.CONCURRENCY for each in journal.open):
+            left.append(f"{one.what} (its schedules give the functions their concurrency back)")
+            continue
         tell(f"  undoing {one.what}")
         try:
             undo(account, one)

@@ -5,20 +5,20 @@ Each may be undone twice, and where it was never done.
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self
 
 from cli.use import orders
-from cli.verification.account import Account
+from cli.verification.account import OVER, Account
+from cli.verification.outcome import Unfit
+from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.orders import closing
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.commands.orders import EXPIRES_AFTER, closing
+from lamplighter.domain.leases.lease import Lease
 
 MINUTES_TO_ZERO = 45
 ABSENT = frozenset({"ResourceNotFoundException"})
-BECAUSE = "lamplighter verify"
-"""The reason of a lease that a step opens: by it a later run knows the lease again."""
 
 
 class UndoKind(StrEnum):
@@ -31,7 +31,11 @@ class UndoKind(StrEnum):
 
 @dataclass(frozen=True)
 class Undo:
-    """One thing to undo: its kind and name. `value` is what was there before; None where nothing was."""
+    """One thing to undo: its kind and name; a lease is `LAB/POOL/REASON`, a size `LAB/POOL/GROUP`.
+
+    `value` is the concurrency that was there before, None where none was; of a lease, the second since 1970 from which
+    the lab grants its order no more.
+    """
 
     kind: UndoKind
     name: str
@@ -63,7 +67,7 @@ def undo(account: Account, it: Undo) -> None:
         case UndoKind.CONCURRENCY:
             _give_back_concurrency(account, it)
         case UndoKind.LEASE:
-            _close(account, it.name)
+            _close(account, it)
         case UndoKind.SIZE:
             _to_zero(account, it.name)
 
@@ -81,33 +85,60 @@ def _delete_table(account: Account, name: str) -> None:
 
 
 def _give_back_concurrency(account: Account, it: Undo) -> None:
+    """Unless somebody has changed it since, a deploy for example."""
     request: dict[str, object] = {"FunctionName": it.name}
+    found = account.attempt(ABSENT, "lambda", "get_function_concurrency", it.name, **request)
+    if found is None or found.get("ReservedConcurrentExecutions") != 0:
+        return
     operation = "delete_function_concurrency"
     if it.value is not None:
         operation, request = "put_function_concurrency", {**request, "ReservedConcurrentExecutions": it.value}
     account.attempt(ABSENT, "lambda", operation, it.name, **request)
 
 
-def _close(account: Account, pool: str) -> None:
-    """Close the lease that a step opened on the pool, and none of other people."""
+def _close(account: Account, it: Undo) -> None:
+    """Close the lease that a step ordered, and no other. An order without an answer may still be granted."""
+    lab, pool, because = it.name.split("/")
+    if _is_gone(account, lab):
+        return
+    last = datetime.fromtimestamp(it.value or 0, UTC)
 
-    def opened() -> list[Lease]:
-        leases = account.lab.ledger.leases(pool)
-        return [
-            lease for lease in leases if lease.because == BECAUSE and lease.state is not LeaseState.CLOSED
-        ]
+    def ordered() -> list[Lease]:
+        return [lease for lease in account.lab.ledger.leases(pool) if lease.because == because]
 
-    for lease in opened():
-        order = closing(orders.order(account.lab, Verb.CLOSE, pool), lease)
-        orders.start(account.lab, orders.concerning(order, lease))
-    account.until(f"the lease on {pool} is closed", timedelta(minutes=MINUTES_TO_ZERO), lambda: not opened())
+    account.until(
+        f"the lab answers the order of {because}",
+        EXPIRES_AFTER + timedelta(minutes=1),
+        lambda: bool(ordered()) or account.clock() > last,
+    )
+    for lease in ordered():
+        if lease.state not in OVER:
+            order = closing(orders.order(account.lab, Verb.CLOSE, pool), lease)
+            orders.start(account.lab, orders.concerning(order, lease))
+    account.until(
+        f"the lease on {pool} is closed",
+        timedelta(minutes=MINUTES_TO_ZERO),
+        lambda: all(lease.state in OVER for lease in ordered()),
+    )
 
 
-def _to_zero(account: Account, group: str) -> None:
-    """Order zero nodes, unless a lease has begun since: then the lab says how many run."""
-    if account.leased(account.clock()):
+def _to_zero(account: Account, name: str) -> None:
+    """Order zero nodes, unless a lease of the pool has begun since: then the lab says how many run."""
+    lab, pool, group = name.split("/")
+    if _is_gone(account, lab) or account.leased(account.clock(), pool):
         return
     request = {"AutoScalingGroupName": group, "DesiredCapacity": 0, "MinSize": 0}
     account.call("autoscaling", "update_auto_scaling_group", group, **request)
     zero = timedelta(minutes=MINUTES_TO_ZERO)
-    account.until(f"the pool {account.pool} has no instance", zero, lambda: not account.see().existing)
+    account.until(
+        f"the pool {pool} has no instance", zero, lambda: not account.lab.capacity.see(pool).existing
+    )
+
+
+def _is_gone(account: Account, lab: str) -> bool:
+    """Whether the lab was destroyed, which proves its pools to be at zero. Raises Unfit where another one is asked."""
+    if account.deployment is not None and account.deployment.name == lab:
+        return False
+    if any("LedgerTable" in stack.outputs for stack in Stacks().of_labs(lab)):
+        raise Unfit(f"it is of another lab: --lab-name {lab}")
+    return True

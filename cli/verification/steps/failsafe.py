@@ -1,5 +1,6 @@
 """Whether the failsafe alone brings a pool to zero: every function of the lab may run at no time."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -9,7 +10,7 @@ from cli.verification.outcome import Differs
 from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
 from cli.verification.steps.unleased import fits
-from cli.verification.undo import BECAUSE, Undo, UndoKind
+from cli.verification.undo import Undo, UndoKind
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords
@@ -27,7 +28,7 @@ def _play(play: Play) -> None:
     account.until(f"EC2 has an instance of {account.pool}", STARTED_WITHIN, lambda: bool(account.see().alive))
     play.evidence(f"the lease {lease} has a node")
     closes = _closes(account, lease)
-    _stop_functions(play)
+    stopped = _stop_functions(play)
     within = closes - account.clock() + ENDED_WITHIN
     account.until(f"EC2 has no instance of {account.pool}", within, lambda: not account.see().existing)
     late = account.clock() - closes
@@ -35,6 +36,9 @@ def _play(play: Play) -> None:
         raise Differs(
             f"the node was gone {-late.total_seconds():.0f} s before the lease ended, so this proves nothing"
         )
+    for function in stopped:
+        if _concurrency(account, function) != 0:
+            raise Differs(f"somebody let the function {function} run again, so this proves nothing")
     play.evidence(
         f"no function ran, and EC2 had no instance {late.total_seconds() / 60:.1f} minutes after the end"
     )
@@ -44,8 +48,9 @@ def _opened(play: Play) -> str:
     """Opens one node for a quarter of an hour. Returns the lease."""
     account = play.account
     order = orders.order(account.lab, Verb.OPEN, account.pool)
-    order = replace(opening(order, OpenWords(because=BECAUSE), LENGTH), nodes=1)
-    play.undo(Undo(UndoKind.LEASE, account.pool))
+    order = replace(opening(order, OpenWords(because=throwaway.STACK), LENGTH), nodes=1)
+    name = f"{account.lab.name}/{account.pool}/{order.because}"
+    play.undo(Undo(UndoKind.LEASE, name, int(order.expires.timestamp())))
     decision = orders.give(account.lab, order)
     if decision.outcome != "granted" or decision.lease is None:
         raise Differs(f"the lab did not grant a lease of one node: {decision.reason}")
@@ -59,14 +64,13 @@ def _closes(account: Account, lease: str) -> datetime:
     return found.closes
 
 
-def _stop_functions(play: Play) -> None:
-    """Sets the concurrency of every function to 0, after AWS itself has been told to give it back."""
+def _stop_functions(play: Play) -> Collection[str]:
+    """Sets the concurrency of every function to 0, after AWS itself has been told to give it back. Returns them."""
     account = play.account
     reserved: dict[str, int | None] = {}
     arns: list[str] = []
     for name in account.functions():
-        found = account.call("lambda", "get_function_concurrency", name, FunctionName=name)
-        reserved[name] = found.get("ReservedConcurrentExecutions")
+        reserved[name] = _concurrency(account, name)
         arns.append(f"arn:aws:lambda:{account.region}:{account.id}:function:{name}")
     play.undo(Undo(UndoKind.STACK, throwaway.STACK))
     net = throwaway.concurrency_net(reserved, arns, account.clock() + NET_AFTER)
@@ -76,6 +80,13 @@ def _stop_functions(play: Play) -> None:
         request = {"FunctionName": name, "ReservedConcurrentExecutions": 0}
         account.call("lambda", "put_function_concurrency", name, **request)
     play.evidence(f"{len(reserved)} functions may not run; a schedule gives that back if this program cannot")
+    return reserved
+
+
+def _concurrency(account: Account, function: str) -> int | None:
+    found = account.call("lambda", "get_function_concurrency", function, FunctionName=function)
+    reserved: int | None = found.get("ReservedConcurrentExecutions")
+    return reserved
 
 
 STEP = Step(

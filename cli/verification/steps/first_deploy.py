@@ -2,19 +2,12 @@
 
 from datetime import timedelta
 
-from cli.verification.account import Account
-from cli.verification.outcome import Differs, Unfit
+from cli.verification.outcome import Differs
 from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
 from cli.verification.undo import Undo, UndoKind, table_is_absent
 
 JOINED = "size-7"
-
-
-def free(account: Account) -> None:
-    """Raises Unfit where somebody has a table of that name: it would be deleted."""
-    if not table_is_absent(account, throwaway.TABLE):
-        raise Unfit(f"a table {throwaway.TABLE} exists already; delete it if nobody needs it")
 
 
 def _play(play: Play) -> None:
@@ -40,6 +33,5 @@ STEP = Step(
     passes="the roll-back keeps no table, and the second deploy joins the text that a custom resource answers",
     longest=timedelta(minutes=20),
     play=_play,
-    fits=free,
     makes="a stack with a table, a role and a function",
 )

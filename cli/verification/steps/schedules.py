@@ -4,7 +4,6 @@ from datetime import timedelta
 
 from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
-from cli.verification.steps.first_deploy import free
 from cli.verification.undo import Undo, UndoKind
 
 AHEAD = timedelta(minutes=3)
@@ -38,6 +37,5 @@ STEP = Step(
     passes="the schedule calls `dynamodb:PutItem` within two minutes of its minute",
     longest=timedelta(minutes=20),
     play=_play,
-    fits=free,
     makes="a stack with a table, a role and a schedule",
 )

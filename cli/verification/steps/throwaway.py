@@ -3,9 +3,11 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from uuid import uuid4
 
-STACK = "lamplighter-verify"
-TABLE = "lamplighter-verify"
+STACK = f"lamplighter-verify-{uuid4().hex[:8]}"
+"""Of this run alone: what is undone is never of another run, nor of somebody else."""
+TABLE = STACK
 PARTITION_KEY = "pk"
 DENIED_SOURCE = "lamplighter-verify.denied"
 RUNTIME = "python3.13"

@@ -29,7 +29,7 @@ from tests.unit.lab_on_moto import LEDGER, REGION, lab_on_moto
 ACCOUNT = "123456789012"
 LIMIT = Money.of(5, "USD")
 NODES = "verify", "--lab-name", "lab", "--steps", "unleased,failsafe"
-NO_GROUP = Undo(UndoKind.SIZE, "no-such-group")
+NO_GROUP = Undo(UndoKind.SIZE, "lab/gpu/no-such-group")
 
 
 @pytest.fixture
@@ -99,7 +99,7 @@ def test_after_what_cannot_be_undone_no_step_begins_and_a_later_run_tries_again(
 
     begun: list[str] = []
     steps = step("one", sticks), step("two", lambda _: begun.append("two"))
-    with pytest.raises(OutsideFailed, match="not undone: size no-such-group"):
+    with pytest.raises(OutsideFailed, match="not undone: size lab/gpu/no-such-group"):
         played(account, tmp_path, *steps)
     assert stacks() == []
 
