@@ -1,7 +1,7 @@
 """Keeps what AWS answers to the steps of `lamplighter verify`, for the tests of the embedded cloud.
 
-Account numbers, ids, addresses and the names of the lab and of people are replaced. What belongs to others is left out:
-lists of all stacks, and the ledger.
+Account numbers, ids, addresses, the names of the lab, of roles and keys, and the values of people's tags are replaced.
+What belongs to others is left out: lists of all stacks, and the ledger.
 """
 
 import json
@@ -14,15 +14,21 @@ from typing import Any
 from cli.verification.account import Account
 from cli.verification.steps import throwaway
 from lamplighter.errors import BadInput
+from lamplighter.values.lab_tag import LAB_TAG
 
 ACCOUNT = "111122223333"
 _IDS = re.compile(
-    r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # a UUID
+    rf"\b(?!{ACCOUNT})[0-9]{{12}}\b"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # a UUID
     r"|\b[a-z]{1,8}-[0-9a-f]{8,17}\b"  # i-…, vpc-…
     r"|\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}\b"
-    r"|\b[0-9]{1,3}(?:\.[0-9]{1,3}){3}\b"
+    r"|\b[0-9]{1,3}(?:[.-][0-9]{1,3}){3}\b"
+    r"|\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b"
+    r"|(?<=:)(?:[a-z]+-)*(?:role|user|profile)/[\w+=,.@/-]+"
     r"|[\w.+-]+@[\w-]+(?:\.[\w-]+)+"
 )
+_KEYS = {"KeyName", "ec2SshKey"}
+_TAGS_OF_AWS = ("aws:autoscaling:", "aws:cloudformation:", "eks:", "k8s.io/", "kubernetes.io/")
 _PARAMETERS = "lamplighter_parameters"
 
 
@@ -65,10 +71,21 @@ class Recording:
 
     def _anonymous(self, value: Any) -> Any:  # noqa: ANN401 -- a JSON document
         if isinstance(value, dict):
-            return {self._replace(key): self._anonymous(inner) for key, inner in value.items()}
+            if value.keys() >= {"Key", "Value"}:
+                value = {**value, "Value": self._tag(value["Key"], value["Value"])}
+            return {self._replace(key): self._of_key(key, inner) for key, inner in value.items()}
         if isinstance(value, list):
             return [self._anonymous(inner) for inner in value]
         return self._replace(value) if isinstance(value, str) else value
+
+    def _of_key(self, key: str, value: Any) -> Any:  # noqa: ANN401 -- a JSON document
+        if key.lower() == "tags" and isinstance(value, dict):
+            value = {tag: self._tag(tag, text) for tag, text in value.items()}
+        return self._instead(value) if key in _KEYS and value else self._anonymous(value)
+
+    def _tag(self, key: str, value: str) -> str:
+        """Whoever wrote a tag may have written a name."""
+        return value if key.startswith((*_TAGS_OF_AWS, LAB_TAG)) else self._instead(value)
 
     def _replace(self, text: str) -> str:
         for name, instead in sorted(self._names.items(), key=lambda pair: -len(pair[0])):

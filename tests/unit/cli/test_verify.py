@@ -193,3 +193,20 @@ def test_a_recording_has_no_number_and_no_name_of_the_account(account: Account, 
     assert document["request"] == {"StackName": "lab-controller", "Owner": "id-00000001"}
     instance = f"arn:aws:ec2:{REGION}:111122223333:instance/i-00000002"
     assert document["answer"] == {"Arn": instance, "Again": instance, "At": "id-00000003"}
+
+
+def test_a_recording_has_no_name_of_a_person(tmp_path: Path) -> None:
+    answer = {
+        "Tags": [{"Key": "Owner", "Value": "minji"}, {"Key": "eks:cluster-name", "Value": "kept"}],
+        "tags": {"by": "minji"},
+        "KeyName": "minji-laptop",
+        "RoleARN": "arn:aws:iam::222233334444:role/minji",
+        "PrivateDnsName": "ip-10-0-3-7.ec2.internal",
+        "MacAddress": "0a:1b:2c:3d:4e:5f",
+    }
+    with recorded(tmp_path) as recording:
+        recording.step("one")
+        recording.note("ec2", "DescribeInstances", {}, answer)
+    text = (tmp_path / "one.jsonl").read_text("utf-8")
+    assert "kept" in text
+    assert not [name for name in ("minji", "222233334444", "10-0-3-7", "0a:1b") if name in text]
