@@ -83,7 +83,7 @@ class Account:
         self.call("cloudformation", "create_stack", name, StackName=name, **request)
         ended = self._settled(name)
         if ended["StackStatus"] != ends:
-            raise Differs(f"the stack {name} ended {ended['StackStatus']}, not {ends}: {self._why(name)}")
+            raise Differs(f"the stack {name} ended {ended['StackStatus']}, not {ends}: {self.why(name)}")
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
 
     def delete_stack(self, name: str) -> None:
@@ -96,7 +96,7 @@ class Account:
     def _gone(self, name: str) -> bool:
         found = self._stack(name)
         if found is not None and found["StackStatus"] == "DELETE_FAILED":
-            raise Differs(f"CloudFormation could not delete the stack {name}: {self._why(name)}")
+            raise Differs(f"CloudFormation could not delete the stack {name}: {self.why(name)}")
         return found is None
 
     def _settled(self, name: str) -> dict[str, Any]:
@@ -113,7 +113,8 @@ class Account:
         stacks = reply["Stacks"] if reply else []
         return next((stack for stack in stacks if stack["StackStatus"] != "DELETE_COMPLETE"), None)
 
-    def _why(self, name: str) -> str:
+    def why(self, name: str) -> str:
+        """The first resource of the stack that failed, and its reason."""
         events = self.call("cloudformation", "describe_stack_events", name, StackName=name)["StackEvents"]
         reasons = (
             f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"

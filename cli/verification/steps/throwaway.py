@@ -13,22 +13,24 @@ DENIED_SOURCE = "lamplighter-verify.denied"
 RUNTIME = "python3.13"
 _UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
 
-_ANSWERS = """
+ASKED = "as lamplighter verify asked"
+"""The reason of the resource that is to fail."""
+_ANSWERS = f"""
 import json, urllib.request
 
 def handler(event, context):
     asked = event["ResourceProperties"].get("Outcome") if event["RequestType"] == "Create" else "SUCCESS"
-    answer = {
+    answer = {{
         "Status": asked,
-        "Reason": "as lamplighter verify asked",
+        "Reason": "{ASKED}",
         "PhysicalResourceId": "lamplighter-verify",
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
         "LogicalResourceId": event["LogicalResourceId"],
-        "Data": {"Size": "7"},
-    }
+        "Data": {{"Size": "7"}},
+    }}
     body = json.dumps(answer).encode()
-    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers={"Content-Type": ""})
+    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers={{"Content-Type": ""}})
     urllib.request.urlopen(request, timeout=10).read()
 """
 

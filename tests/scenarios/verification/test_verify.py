@@ -15,6 +15,8 @@ from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBacken
 
 from lamplighter.lab.model import Lab
 from local.aws.cloudformation import deployment
+from local.aws.cloudformation.kinds import Failed, Order
+from local.aws.cloudformation.types import functions
 from local.aws.events.targets import Targets
 from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
@@ -156,6 +158,22 @@ def test_a_fault_fails_its_step(day: VerifiedLab, step: str) -> None:
 
     assert said.code == 1, said
     assert day.verdicts() == {step: "failed"}
+    assert day.left() == []
+
+
+def test_a_first_deploy_that_fails_early_proves_nothing(day: VerifiedLab) -> None:
+    code, late = functions._code, iter([False])
+
+    def refused_once(order: Order) -> dict[str, object]:
+        if next(late, True):
+            return code(order)
+        raise Failed("Lambda cannot assume the role yet")
+
+    with patched(functions, "_code", refused_once):
+        said = day.verify("--steps", "first-deploy")
+
+    assert said.code == 1, said
+    assert "this proves nothing" in said.stdout
     assert day.left() == []
 
 
