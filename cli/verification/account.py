@@ -1,5 +1,6 @@
 """The AWS account that `lamplighter verify` asks: its clients, its clock, its stacks, and the lab that is there."""
 
+import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -78,8 +79,16 @@ class Account:
     # the throw-away stack
 
     def create_stack(self, name: str, template: str, ends: str = "CREATE_COMPLETE") -> Mapping[str, str]:
-        """Create a stack and wait for that end. Returns its outputs. Raises Differs at another end."""
-        request = {"TemplateBody": template, "Capabilities": ["CAPABILITY_IAM"]}
+        """Create a stack and wait for that end. Returns its outputs. Raises Differs at another end.
+
+        Its roles have the permissions boundary that the lab's have: an organisation may demand it.
+        """
+        boundary = self.deployment.lab.permissions_boundary if self.deployment else None
+        document = json.loads(template)
+        for resource in document["Resources"].values():
+            if boundary is not None and resource["Type"] == "AWS::IAM::Role":
+                resource["Properties"]["PermissionsBoundary"] = boundary
+        request = {"TemplateBody": json.dumps(document), "Capabilities": ["CAPABILITY_IAM"]}
         self.call("cloudformation", "create_stack", name, StackName=name, **request)
         ended = self._settled(name)
         if ended["StackStatus"] != ends:

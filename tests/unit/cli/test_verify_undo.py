@@ -168,3 +168,13 @@ def test_what_a_destroyed_lab_had_is_undone(account: Account) -> None:
     gone = replace(account, deployment=None)
     undo(gone, Undo(UndoKind.LEASE, "lab/gpu/lamplighter-verify-00000000"))
     undo(gone, Undo(UndoKind.SIZE, "lab/gpu/group"))
+
+
+def test_a_role_has_the_boundary_of_the_organisation(account: Account, made: LabOnMoto) -> None:
+    boundary = "arn:aws:iam::123456789012:policy/organisation-boundary"
+    lab = Lab.model_validate({"name": "lab", "permissions_boundary": boundary})
+    made.capacity.ledger.put_document(lab.to_json(), EIGHT)
+    account.create_stack(throwaway.STACK, throwaway.schedule(EIGHT))
+    iam = boto3.client("iam")
+    [name] = [role["RoleName"] for role in iam.list_roles()["Roles"] if throwaway.STACK in role["RoleName"]]
+    assert iam.get_role(RoleName=name)["Role"]["PermissionsBoundary"]["PermissionsBoundaryArn"] == boundary
