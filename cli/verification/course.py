@@ -1,6 +1,6 @@
 """Plays the steps one after the other, within the money, and undoes each on every path."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import timedelta
 
 from cli.verification.account import Account
@@ -98,9 +98,11 @@ def _played(
 def _undo_all(account: Account, journal: Journal, tell: Callable[[str], None]) -> None:
     left = _undone(account, journal, tell)
     if left:
-        raise OutsideFailed(
-            f"not undone: {'; '.join(left)}; `lamplighter verify --resume` tries again, from {journal.path}"
-        )
+        raise OutsideFailed(_not_undone(journal, left))
+
+
+def _not_undone(journal: Journal, left: Iterable[str]) -> str:
+    return f"not undone: {'; '.join(left)}; `lamplighter verify --resume` tries again, from {journal.path}"
 
 
 def _undone(account: Account, journal: Journal, tell: Callable[[str], None]) -> list[str]:
@@ -119,4 +121,7 @@ def _undone(account: Account, journal: Journal, tell: Callable[[str], None]) -> 
             journal.undone(one)
         except (LamplighterError, Differs, Unfit) as error:
             left.append(f"{one.what} ({error})")
+        except KeyboardInterrupt:
+            tell(_not_undone(journal, (each.what for each in journal.open)))
+            raise
     return left

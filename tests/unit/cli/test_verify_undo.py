@@ -83,6 +83,20 @@ def refused(operation: str) -> Any:
     return heard(hear)
 
 
+def test_who_stops_the_undoing_hears_what_is_left(account: Account, tmp_path: Path) -> None:
+    def again(_service: str, operation: str, _given: Mapping[str, Any]) -> None:
+        if operation == "DeleteStack":
+            raise KeyboardInterrupt
+
+    said: list[str] = []
+    journal = Journal(tmp_path / "journal.json", "an account")
+    with heard(again), pytest.raises(KeyboardInterrupt):
+        course.play(account, [Step("one", "", "", HOUR, makes)], LIMIT, journal, said.append, said.append)
+    assert said[-1].startswith(
+        f"not undone: stack {throwaway.STACK}; `lamplighter verify --resume` tries again"
+    )
+
+
 def test_the_net_stays_while_a_function_has_no_concurrency(account: Account, tmp_path: Path) -> None:
     def stops(play: Play) -> None:
         makes(play)
