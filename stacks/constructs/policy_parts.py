@@ -29,13 +29,15 @@ def give(scope: Construct, construct_id: str, role: iam.IRole, leaves: Iterable[
     first, *others = parts(leaves)
     policy = iam.Policy(scope, construct_id, roles=[role], statements=statements(first))
     accept_wildcards(policy, first)
+    before: iam.Policy | iam.ManagedPolicy = policy
     for number, part in enumerate(others):
         more = iam.ManagedPolicy(policy, f"More{number or ''}", roles=[role], statements=statements(part))
         accept_wildcards(more, part)
-        # A lab that grows keeps every permission while statements move.
-        written, moved = policy.node.default_child, more.node.default_child
+        # A lab that grows keeps every permission while statements move: always into a later part.
+        written, moved = before.node.default_child, more.node.default_child
         if isinstance(written, CfnResource) and isinstance(moved, CfnResource):
             written.add_resource_dependency(moved)
+        before = more
     return policy
 
 

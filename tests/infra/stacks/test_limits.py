@@ -121,6 +121,14 @@ def test_policies_are_as_short_as_iam_asks(largest: Assembly) -> None:
         assert {name: len(each) for name, each in attached.items() if len(each) > 10} == {}
 
 
+def test_a_statement_is_in_the_later_part_before_it_leaves_the_earlier_one(largest: Assembly) -> None:
+    for _, template in templates(largest):
+        parts = [name for name in template.of_type("AWS::IAM::ManagedPolicy") if "More" in name]
+        roles = {str(template.resources[name]["Properties"]["Roles"]) for name in parts}
+        last = [name for name in parts if not {*template.resources[name].get("DependsOn", ())} & {*parts}]
+        assert len(last) == len(roles)
+
+
 def test_queues_rules_and_functions_take_what_they_get(largest: Assembly) -> None:
     for _, template in templates(largest):
         for policy in template.properties("AWS::SQS::QueuePolicy"):
