@@ -92,7 +92,9 @@ class Account:
         self.call("cloudformation", "create_stack", name, StackName=name, **request)
         ended = self._settled(name)
         if ended["StackStatus"] != ends:
-            raise Differs(f"the stack {name} ended {ended['StackStatus']}, not {ends}: {self.why(name)}")
+            raise Differs(
+                f"the stack {name} ended {ended['StackStatus']}, not {ends}: {': '.join(self.failure(name))}"
+            )
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
 
     def delete_stack(self, name: str) -> None:
@@ -105,7 +107,9 @@ class Account:
     def _gone(self, name: str) -> bool:
         found = self._stack(name)
         if found is not None and found["StackStatus"] == "DELETE_FAILED":
-            raise Differs(f"CloudFormation could not delete the stack {name}: {self.why(name)}")
+            raise Differs(
+                f"CloudFormation could not delete the stack {name}: {': '.join(self.failure(name))}"
+            )
         return found is None
 
     def _settled(self, name: str) -> dict[str, Any]:
@@ -122,15 +126,15 @@ class Account:
         stacks = reply["Stacks"] if reply else []
         return next((stack for stack in stacks if stack["StackStatus"] != "DELETE_COMPLETE"), None)
 
-    def why(self, name: str) -> str:
+    def failure(self, name: str) -> tuple[str, str]:
         """The first resource of the stack that failed, and its reason."""
         events = self.call("cloudformation", "describe_stack_events", name, StackName=name)["StackEvents"]
-        reasons = (
-            f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', '')}"
+        failures = (
+            (event["LogicalResourceId"], event.get("ResourceStatusReason", ""))
             for event in reversed(events)
             if event["ResourceStatus"].endswith("FAILED")
         )
-        return next(reasons, "no reason is given")
+        return next(failures, (name, "no reason is given"))
 
     # the lab
 

@@ -10,27 +10,27 @@ STACK = f"lamplighter-verify-{uuid4().hex[:8]}"
 TABLE = STACK
 PARTITION_KEY = "pk"
 DENIED_SOURCE = "lamplighter-verify.denied"
+LATE = "Late"
+"""The resource that fails where it is asked to."""
 RUNTIME = "python3.13"
 _UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
 
-ASKED = "as lamplighter verify asked"
-"""The reason of the resource that is to fail."""
-_ANSWERS = f"""
+_ANSWERS = """
 import json, urllib.request
 
 def handler(event, context):
     asked = event["ResourceProperties"].get("Outcome") if event["RequestType"] == "Create" else "SUCCESS"
-    answer = {{
+    answer = {
         "Status": asked,
-        "Reason": "{ASKED}",
+        "Reason": "as lamplighter verify asked",
         "PhysicalResourceId": "lamplighter-verify",
         "StackId": event["StackId"],
         "RequestId": event["RequestId"],
         "LogicalResourceId": event["LogicalResourceId"],
-        "Data": {{"Size": "7"}},
-    }}
+        "Data": {"Size": "7"},
+    }
     body = json.dumps(answer).encode()
-    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers={{"Content-Type": ""}})
+    request = urllib.request.Request(event["ResponseURL"], data=body, method="PUT", headers={"Content-Type": ""})
     urllib.request.urlopen(request, timeout=10).read()
 """
 
@@ -53,13 +53,13 @@ def deploy(outcome: str) -> str:
                 "Code": {"ZipFile": _ANSWERS},
             },
         },
-        "Late": {
+        LATE: {
             "Type": "AWS::CloudFormation::CustomResource",
             "DependsOn": ["Kept"],
             "Properties": {"ServiceToken": {"Fn::GetAtt": ["Answers", "Arn"]}, "Outcome": outcome},
         },
     }
-    return _template(resources, {"Joined": {"Fn::Join": ["-", ["size", {"Fn::GetAtt": ["Late", "Size"]}]]}})
+    return _template(resources, {"Joined": {"Fn::Join": ["-", ["size", {"Fn::GetAtt": [LATE, "Size"]}]]}})
 
 
 def schedule(at: datetime) -> str:
