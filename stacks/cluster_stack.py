@@ -126,7 +126,7 @@ class ClusterStack(Stack):
             "ClusterLogs",
             kind="ClusterLogs",
             function=keeper,
-            properties={"LogGroup": cluster_log_group(lab.cluster_name)},
+            properties={"LogGroup": cluster_log_group(lab.cluster_name), "Cluster": lab.cluster_name},
         )
         control_plane.log_group.node.add_dependency(cluster_logs)
         around = Surroundings(

@@ -36,7 +36,7 @@ def gatekeeper(
             permissions.marking_deploys(),
             permissions.reading_zones(),
             *permissions.removing_logs(cluster_log_group(lab.cluster_name)),
-            *([permissions.reaching_the_cluster()] if lab.has_own_images else []),
+            permissions.reaching_the_cluster(),
         ],
         description="At a deploy: the size a pool has, and whether its leases let it be changed",
         memory_mib=256,

@@ -38,8 +38,15 @@ class Lab:
         self.group = f"/aws/eks/{cluster}/cluster"
         self._template = template
 
-    def deploy(self):
-        stack = self.aws.embedded.deploy(StackTemplate(STACK, self._template, {}))
+    def deploy(self, *, but=""):
+        """Without the resources of a type, and without the orders that name them."""
+        document = json.loads(self._template)
+        left_out = {name for name, each in document["Resources"].items() if each["Type"] == but}
+        resources = {name: each for name, each in document["Resources"].items() if name not in left_out}
+        for each in resources.values():
+            each["DependsOn"] = [name for name in each.get("DependsOn", []) if name not in left_out]
+        text = json.dumps({**document, "Resources": resources})
+        stack = self.aws.embedded.deploy(StackTemplate(STACK, text, {}))
         return stack.status, stack.failure()
 
     def destroy(self):
@@ -75,6 +82,18 @@ def test_a_deploy_makes_room_for_the_log_group_that_eks_wrote_later(aws, lab):
     # when it is deployed again with no option, then its group expires as before
     assert lab.deploy() == DEPLOYED
     assert lab.groups() == {lab.group: 30}
+
+
+def test_an_upgrade_to_the_step_keeps_the_log_of_a_cluster_that_exists(aws, lab):
+    # given a lab of an earlier release, of which somebody keeps all lines
+    assert lab.deploy(but="Custom::LamplighterClusterLogs") == DEPLOYED
+    aws.call("logs", "delete_retention_policy", logGroupName=lab.group)
+    aws.call("logs", "create_log_stream", logGroupName=lab.group, logStreamName="audit")
+
+    assert lab.deploy() == ("UPDATE_COMPLETE", "")
+
+    streams = aws.call("logs", "describe_log_streams", logGroupName=lab.group)["logStreams"]
+    assert "audit" in [stream["logStreamName"] for stream in streams]
 
 
 def test_a_log_group_that_expires_is_of_somebody_and_is_not_removed(aws, lab):

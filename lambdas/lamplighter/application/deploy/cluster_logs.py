@@ -7,6 +7,7 @@ import logging
 from datetime import timedelta
 
 from lamplighter import clock
+from lamplighter.adapters.aws.cluster_description import exists
 from lamplighter.adapters.aws.logs.log_group import LogGroup, LogGroupState
 from lamplighter.errors import LamplighterError, Refused
 from lamplighter.reasons.reason import reason
@@ -20,13 +21,15 @@ MOST_LEFT = 10 * 1024**2
 """Last lines are few. More bytes are a log that somebody kept on purpose."""
 
 
-def make_room(name: str) -> None:
+def make_room(name: str, cluster: str) -> None:
     """Removes what EKS wrote after an earlier cluster of this name. Raises Refused if that is too much for last lines.
 
-    The group of a lab that is deployed already expires, and stays. Where the group cannot be read, CloudFormation
-    itself fails if there is one.
+    The group of a cluster that exists stays, whoever changed when its lines expire. Where the group or the cluster
+    cannot be read, CloudFormation itself fails if there is one.
     """
     try:
+        if exists(cluster):
+            return
         found = _remove_last_lines(name)
     except LamplighterError as error:
         _logger.warning("whether log group %s is left is not known: %s", name, error)

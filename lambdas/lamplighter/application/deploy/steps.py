@@ -98,9 +98,9 @@ def service_cidr(event: Event) -> CloudFormationResponse:
     name = f"service-cidr-of-{cluster}"
     if event["RequestType"] == "Delete":
         return CloudFormationResponse(name)
-    from lamplighter.adapters.aws import cluster_network  # noqa: PLC0415 -- on first use
+    from lamplighter.adapters.aws import cluster_description  # noqa: PLC0415 -- on first use
 
-    return CloudFormationResponse(name, data={"ServiceCidr": cluster_network.service_cidr(cluster)})
+    return CloudFormationResponse(name, data={"ServiceCidr": cluster_description.service_cidr(cluster)})
 
 
 def swept(event: Event) -> CloudFormationResponse:
@@ -123,9 +123,10 @@ def cluster_logs(event: Event) -> CloudFormationResponse:
     """The log group of the control plane: room for it before it is created, and nothing of it after its deletion."""
     from lamplighter.application.deploy.cluster_logs import make_room, remove_for_good  # noqa: PLC0415 -- only here
 
-    name = properties_of(event)["LogGroup"]
+    asked = properties_of(event)
+    name = asked["LogGroup"]
     if event["RequestType"] == "Create":
-        make_room(name)
+        make_room(name, asked["Cluster"])
     elif event["RequestType"] == "Delete":
         remove_for_good(name)
     return CloudFormationResponse(f"logs-in-{name}")

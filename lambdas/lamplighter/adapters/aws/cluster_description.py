@@ -1,6 +1,6 @@
-"""The network of an EKS cluster's Services, which EKS chooses when it makes the cluster."""
+"""What EKS says of a cluster: whether it exists, and the network of its Services, which EKS chooses."""
 
-from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.border import border
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -16,3 +16,16 @@ def service_cidr(cluster: str) -> str:
     if not block:
         raise OutsideFailed(reason("deploy.no-service-network", cluster=cluster), call, cluster)
     return str(block)
+
+
+@border
+def exists(cluster: str) -> bool:
+    """Whether there is a cluster of that name."""
+    with outside("eks:DescribeCluster", cluster):
+        try:
+            client("eks").describe_cluster(name=cluster)
+        except Exception as error:
+            if error_code(error) != "ResourceNotFoundException":
+                raise
+            return False
+    return True
