@@ -145,8 +145,8 @@ DESCRIPTIONS = {
     "image": CheckDescription(
         "the image for each pool's new nodes: what follows from it, and its age",
         f"it is older than {pools.OLD_IMAGE.days} days; it is Amazon Linux 2, which AWS ended; it is Windows,"
-        " which no pool can have; or it is an image of your own whose user data has another certificate authority than"
-        " the cluster",
+        " which no pool can have; or it is an image of your own whose user data lacks a certificate authority that the"
+        " cluster trusts",
         "eks:DescribeNodegroup, ec2:DescribeLaunchTemplateVersions",
     ),
     "price": CheckDescription(

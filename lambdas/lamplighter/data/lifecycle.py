@@ -17,7 +17,7 @@ RUNTIME = "python3.13"
 
 @dataclass(frozen=True, slots=True)
 class Support:
-    """The last days of standard and of extended support of a Kubernetes version; extended support costs more."""
+    """The days, in UTC, at whose begin standard and extended support of a version end; extended support costs more."""
 
     standard: date
     extended: date

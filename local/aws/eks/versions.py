@@ -4,7 +4,7 @@ The dates are a table of their own: the product's table (lifecycle.json) is comp
 """
 
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.eks.clusters import Cluster, Clusters
@@ -13,7 +13,8 @@ from local.aws.timers import Timers
 from local.clock import VirtualClock
 from local.fleet.boot.images import minor
 
-#: The last days of standard and of extended support (EKS release calendar; of 1.36 the second a year later [est]).
+#: The days at whose begin, in UTC, standard and extended support end (EKS release calendar; of 1.36 the second a year
+#: later [est]).
 ENDS = {
     "1.30": (date(2025, 7, 23), date(2026, 7, 23)),
     "1.31": (date(2025, 11, 26), date(2026, 11, 26)),
@@ -119,7 +120,7 @@ class ClusterVersions:
         }
 
     def _status(self, version: str) -> str:
-        standard, extended = (_midnight(day) + timedelta(days=1) for day in ENDS[version])
+        standard, extended = (_midnight(day) for day in ENDS[version])
         now = self._clock.now()
         return STANDARD if now < standard else EXTENDED if now < extended else UNSUPPORTED
 

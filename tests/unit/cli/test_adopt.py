@@ -10,6 +10,8 @@ import boto3
 import botocore.session
 import pytest
 from moto import mock_aws
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.eks.models import eks_backends
 from ruamel.yaml import YAML
 
 from cli.plan import adopt
@@ -239,7 +241,11 @@ def test_a_warm_pool_is_read_from_the_groups_controller(cluster: str) -> None:
 
 
 def test_the_authority_in_the_user_data_of_an_image_of_its_own_is_read(cluster: str) -> None:
-    data = b64encode(b"#!/bin/bash\n/etc/eks/bootstrap.sh team --b64-cluster-ca T0xE \\\n").decode()
+    old, new = (
+        f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n" for text in ("b2xk", "bmV3")
+    )
+    stated = b64encode((new + old).encode()).decode()
+    data = b64encode(f"#!/bin/bash\n/etc/eks/bootstrap.sh team --b64-cluster-ca {stated}\n".encode()).decode()
     made = boto3.client("ec2").create_launch_template(
         LaunchTemplateName="own", LaunchTemplateData={"InstanceType": "g5.xlarge", "UserData": data}
     )["LaunchTemplate"]
@@ -253,10 +259,12 @@ def test_the_authority_in_the_user_data_of_an_image_of_its_own_is_read(cluster: 
             nodeRole="arn:aws:iam::123456789012:role/any",
         )
 
-    assert Adoption().group(cluster, "own").authority == "T0xE"
-    assert Adoption().group(cluster, "of-eks").authority == "", "EKS tells the nodes itself"
-    described = boto3.client("eks").describe_cluster(name=cluster)["cluster"]
-    assert Adoption().cluster(cluster).authority == described["certificateAuthority"]["data"]
+    # While EKS rotates the authority it answers two, and their order may differ.
+    described = eks_backends[DEFAULT_ACCOUNT_ID]["eu-central-1"].clusters[cluster]
+    described.certificate_authority = {"data": b64encode(f"{old}\n{new}".strip().encode()).decode()}
+    assert Adoption().group(cluster, "own").authorities == {"b2xk", "bmV3"}
+    assert Adoption().group(cluster, "of-eks").authorities == set(), "EKS tells the nodes itself"
+    assert Adoption().cluster(cluster).authorities == {"b2xk", "bmV3"}
 
 
 def test_a_wrong_name_is_answered_with_the_right_ones(cluster: str) -> None:

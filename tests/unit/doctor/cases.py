@@ -33,6 +33,7 @@ DOCUMENT: dict[str, Any] = {
 CLUSTER = ExistingCluster(
     "lab", "ap-northeast-2", "1.35", "API", public_endpoint=True, public_cidrs=("0.0.0.0/0",)
 )
+OLD, NEW = frozenset({"old"}), frozenset({"new"})
 TAG = {"k8s.io/cluster-autoscaler/enabled": "true"}
 GROUP = ExistingPool(
     name="lab-ng-gpu",
@@ -178,8 +179,8 @@ WRONG: list[tuple[str, Facts, str, str]] = [
      "no GPU Operator runs in cluster lab", "gpu_operator: {enabled: false}"),
     ("image", replace(FACTS, groups=group(release="1.35.1-20260101")), "release 1.35.1-20260101, is 334 days old",
      "update-nodegroup-version --cluster-name lab --nodegroup-name lab-ng-gpu"),
-    ("image", replace(FACTS, cluster=replace(CLUSTER, authority="bmV3"), groups=group(authority="b2xk")),
-     "the user data of pool gpu has another certificate authority than cluster lab", "describe-cluster --name lab"),
+    ("image", replace(FACTS, cluster=replace(CLUSTER, authorities=NEW | OLD), groups=group(authorities=OLD)),
+     "the user data of pool gpu lacks a certificate authority that cluster lab trusts", "describe-cluster --name lab"),
     ("price", replace(FACTS, prices={"gpu": Price(Decimal(2), "USD", Source.PRICE_LIST, NOW - timedelta(days=8))}),
      "from AWS's price list 8 days ago: since then the price list has not answered", "pricing:GetProducts"),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,9 @@ from tests.unit.doctor.cases import (
     BEFORE,
     CLUSTER,
     FACTS,
+    NEW,
     NOW,
+    OLD,
     REFUSED,
     UNKNOWN,
     WRONG,
@@ -96,6 +99,19 @@ def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:
     line = said(old)["endpoint"]
     assert line.outcome is LineOutcome.OK
     assert "first created on Kubernetes 1.16 or older; the functions accept it" in line.said
+
+
+def test_extended_support_is_billed_from_the_begin_of_the_day_on_which_standard_support_ends() -> None:
+    facts = replace(FACTS, cluster=replace(CLUSTER, version="1.34"))
+    begin = datetime(2026, 12, 2, tzinfo=UTC)
+    assert "1.34 ends on" in said(facts, now=begin - timedelta(seconds=1))["kubernetes-version"].said
+    assert "1.34 ended on" in said(facts, now=begin)["kubernetes-version"].said
+
+
+@pytest.mark.parametrize("stated", [NEW | OLD, NEW | OLD | frozenset({"another"}), frozenset()])
+def test_user_data_with_every_authority_of_a_rotation_is_well(stated: frozenset[str]) -> None:
+    facts = replace(FACTS, cluster=replace(CLUSTER, authorities=OLD | NEW), groups=group(authorities=stated))
+    assert said(facts)["image"].outcome is LineOutcome.OK
 
 
 def test_an_autoscaler_that_cannot_find_the_group_is_ok_and_said() -> None:

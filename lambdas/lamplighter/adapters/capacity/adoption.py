@@ -74,7 +74,7 @@ class Adoption:
                 status=found.get("status", "ACTIVE"),
                 names_its_key=_names_its_key(found),
                 auto_mode=found.get("computeConfig", {}).get("enabled", False),
-                authority=found.get("certificateAuthority", {}).get("data", ""),
+                authorities=_certificates(found.get("certificateAuthority", {}).get("data", "")),
             )
         )
 
@@ -132,7 +132,7 @@ class Adoption:
                 group=next(iter(_group_names(found)), ""),
                 # EKS asks Auto Scaling for it, and so may a person.
                 warm_pool=any("WarmPoolConfiguration" in group for group in groups),
-                authority=self._authority(found),
+                authorities=self._authorities(found),
             )
         )
 
@@ -166,13 +166,14 @@ class Adoption:
         named = self._instances.template_type(template.get("id", ""), template.get("version", "$Default"))
         return (named,) if named else ()
 
-    def _authority(self, found: "NodegroupTypeDef") -> str:
+    def _authorities(self, found: "NodegroupTypeDef") -> frozenset[str]:
         """What a node with an image of its own trusts: EKS tells it to the nodes of every other image."""
         template = found.get("launchTemplate", {})
         if found.get("amiType") != "CUSTOM" or not template:
-            return ""
+            return frozenset()
         version = template.get("version", "$Default")
-        return user_data.authority(self._instances.template_user_data(template.get("id", ""), version))
+        text = self._instances.template_user_data(template.get("id", ""), version)
+        return _certificates(user_data.authority(text))
 
     def _groups(self, found: "NodegroupTypeDef") -> "Sequence[AutoScalingGroupTypeDef]":
         names = _group_names(found)
@@ -185,6 +186,14 @@ class Adoption:
 def _group_names(found: "NodegroupTypeDef") -> list[str]:
     groups = found.get("resources", {}).get("autoScalingGroups", [])
     return [group["name"] for group in groups if "name" in group]
+
+
+def _certificates(data: str) -> frozenset[str]:
+    """The certificates of an authority; none where it cannot be read."""
+    try:
+        return user_data.certificates(data)
+    except ValueError:
+        return frozenset()
 
 
 def _names_its_key(found: "ClusterTypeDef") -> bool:

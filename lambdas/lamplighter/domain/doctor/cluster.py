@@ -163,9 +163,9 @@ def kubernetes_version(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgem
     )
     advice = _newer(facts, lab, told or lifecycle.known_kubernetes())
     today = now.date()
-    if today > support.extended:
+    if today >= support.extended:
         yield unwell(reason("doctor.kubernetes-unsupported", version=version, day=support.extended), advice)
-    elif today > support.standard:
+    elif today >= support.standard:
         ended = reason("doctor.support-ended", version=version, day=support.standard, then=then)
         yield unwell(ended, advice)
     elif today + AHEAD >= support.standard:

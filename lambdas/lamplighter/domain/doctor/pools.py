@@ -93,9 +93,9 @@ def image(facts: Facts, lab: Lab, now: datetime) -> Iterator[Judgement]:
 
 
 def _trusts_another(group: ExistingPool, cluster: ExistingCluster | Unread | None) -> bool:
-    """Whether user data states another authority than the cluster has, such as one from before EKS rotated it."""
-    present = cluster.authority if isinstance(cluster, ExistingCluster) else ""
-    return bool(group.authority and present) and group.authority != present
+    """Whether user data lacks an authority that the cluster trusts, such as the one to which EKS rotates it."""
+    present = cluster.authorities if isinstance(cluster, ExistingCluster) else frozenset()
+    return bool(group.authorities) and not present <= group.authorities
 
 
 def _groups(lab: Lab) -> list[str]:

@@ -33,8 +33,8 @@ class ExistingCluster:
     """Whether its certificate authority has key identifiers."""
     auto_mode: bool = False
     """Whether EKS Auto Mode is on."""
-    authority: str = ""
-    """Its certificate authority, base64."""
+    authorities: frozenset[str] = frozenset()
+    """The certificates of the authorities that it trusts, base64: two while EKS rotates it. Empty if unreadable."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ class ExistingPool:
     """The name of its controller, which holds the instances."""
     warm_pool: bool = False
     """Whether its controller keeps instances ready beside it, stopped or running."""
-    authority: str = ""
-    """The certificate authority, base64, in the user data of its own image; empty where EKS tells it to the nodes."""
+    authorities: frozenset[str] = frozenset()
+    """The same in the user data of its own image; empty where EKS tells it to the nodes."""
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,12 @@ def test_eks_tells_the_versions_that_it_supports_with_their_dates(aws):
     assert offered(aws, versionStatus=extended) == {"1.33": extended, "1.32": extended}
 
 
+def test_support_ends_at_the_begin_of_its_day(tmp_path):
+    begin = datetime(2026, 12, 2, tzinfo=UTC)
+    with embedded(tmp_path, VirtualClock(tmp_path / "clock", start=begin)) as aws:
+        assert offered(aws, clusterVersions=["1.34"]) == {"1.34": "EXTENDED_SUPPORT"}
+
+
 def test_the_products_table_has_the_versions_and_dates_of_eks():
     ours = {version: lifecycle.kubernetes(version) for version in versions.ENDS}
     assert ours == {version: lifecycle.Support(*ends) for version, ends in versions.ENDS.items()}
