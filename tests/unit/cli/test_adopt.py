@@ -10,7 +10,6 @@ import boto3
 import botocore.session
 import pytest
 from moto import mock_aws
-from moto.core import DEFAULT_ACCOUNT_ID
 from moto.eks.models import eks_backends
 from ruamel.yaml import YAML
 
@@ -260,7 +259,7 @@ def test_the_authority_in_the_user_data_of_an_image_of_its_own_is_read(cluster: 
         )
 
     # While EKS rotates the authority it answers two, and their order may differ.
-    described = eks_backends[DEFAULT_ACCOUNT_ID]["eu-central-1"].clusters[cluster]
+    described = eks_backends["123456789012"]["eu-central-1"].clusters[cluster]
     described.certificate_authority = {"data": b64encode(f"{old}\n{new}".strip().encode()).decode()}
     assert Adoption().group(cluster, "own").authorities == {"b2xk", "bmV3"}
     assert Adoption().group(cluster, "of-eks").authorities == set(), "EKS tells the nodes itself"
