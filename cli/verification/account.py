@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 5.0
 CURRENCY = "USD"
 STACK_MINUTES = 15
+CREATED, ROLLED_BACK = "CREATE_COMPLETE", "ROLLBACK_COMPLETE"
+DENIED = "is not authorized to perform", "with an explicit deny"
 FUNCTION = "AWS::Lambda::Function"
 SOON = timedelta(hours=3)
 """Longer than any step."""
@@ -78,10 +80,11 @@ class Account:
 
     # the throw-away stack
 
-    def create_stack(self, name: str, template: str, ends: str = "CREATE_COMPLETE") -> Mapping[str, str]:
-        """Create a stack and wait for that end. Returns its outputs. Raises Differs at another end.
+    def create_stack(self, name: str, template: str, fails_at: str | None = None) -> Mapping[str, str]:
+        """Create a stack and wait until it is complete, or rolled back because this resource failed.
 
-        Its roles have the permissions boundary that the lab's have: an organisation may demand it.
+        Its roles have the permissions boundary that the lab's have: an organisation may demand it. Returns its
+        outputs. Raises Differs at another end, Unfit where the caller may not make what is in it.
         """
         boundary = self.deployment.lab.permissions_boundary if self.deployment else None
         document = json.loads(template)
@@ -91,10 +94,14 @@ class Account:
         request = {"TemplateBody": json.dumps(document), "Capabilities": ["CAPABILITY_IAM"]}
         self.call("cloudformation", "create_stack", name, StackName=name, **request)
         ended = self._settled(name)
-        if ended["StackStatus"] != ends:
-            raise Differs(
-                f"the stack {name} ended {ended['StackStatus']}, not {ends}: {': '.join(self.failure(name))}"
-            )
+        status, failed = ended["StackStatus"], self.failure(name)
+        as_asked = CREATED if fails_at is None else ROLLED_BACK
+        if status != as_asked or (fails_at is not None and failed[0] != fails_at):
+            why = ": ".join(failed)
+            # Of a service control policy, a boundary or the caller's own policies.
+            if any(words in why for words in DENIED):
+                raise Unfit(f"the caller may not make the stack {name}: {why}")
+            raise Differs(f"the stack {name} ended {status}: {why}")
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
 
     def delete_stack(self, name: str) -> None:

@@ -81,6 +81,9 @@ def _played(
     except Differs as differs:
         note(str(differs))
         verdict = StepVerdict.FAILED
+    except Unfit as why:
+        note(str(why))
+        verdict = StepVerdict.NOT_TRIED
     except LamplighterError as error:
         note(str(error))
         verdict, known = StepVerdict.NOT_TRIED, False

@@ -7,6 +7,7 @@ from cli.verification.outcome import Unfit
 from cli.verification.step import Play, Step
 from cli.verification.undo import MINUTES_TO_ZERO, Undo, UndoKind
 
+SEEN_WITHIN = timedelta(minutes=2)
 NOTICED_WITHIN = timedelta(minutes=12)
 """A sweep every five minutes, a first one that only sees it, and the order."""
 GONE_WITHIN = timedelta(minutes=18)
@@ -28,6 +29,8 @@ def _play(play: Play) -> None:
     raised = account.clock()
     request = {"AutoScalingGroupName": controller.name, "DesiredCapacity": 1}
     account.call("autoscaling", "set_desired_capacity", controller.name, **request)
+    # Auto Scaling may answer the old size for a while, which proves nothing.
+    account.until(f"the group of {account.pool} has the order", SEEN_WITHIN, lambda: account.see().size == 1)
     account.until(
         f"the guard ordered zero nodes of {account.pool}", NOTICED_WITHIN, lambda: account.see().size == 0
     )

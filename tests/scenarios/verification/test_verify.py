@@ -173,7 +173,20 @@ def test_a_first_deploy_that_fails_early_proves_nothing(day: VerifiedLab) -> Non
         said = day.verify("--steps", "first-deploy")
 
     assert said.code == 1, said
-    assert "this proves nothing" in said.stdout
+    assert "Answers: Lambda cannot assume the role yet" in said.stdout
+    assert day.left() == []
+
+
+def test_what_the_caller_may_not_make_is_no_answer_of_aws(day: VerifiedLab) -> None:
+    organisation = day.cloud.aws.moto_additions.organisation
+    organisation.demand_boundary("arn:aws:iam::123456789012:policy/organisation-boundary")
+    try:
+        said = day.verify("--steps", "first-deploy,schedules")
+    finally:
+        organisation.forget()
+
+    assert said.code == 0, said.stdout + said.stderr
+    assert day.verdicts() == {"first-deploy": "not-tried", "schedules": "not-tried"}
     assert day.left() == []
 
 

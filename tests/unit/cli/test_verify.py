@@ -15,7 +15,7 @@ from cli.use import agreed
 from cli.verification import course
 from cli.verification.account import Account
 from cli.verification.journal import Journal
-from cli.verification.outcome import Differs
+from cli.verification.outcome import Differs, Unfit
 from cli.verification.recording import recorded
 from cli.verification.step import Play, Step, StepVerdict
 from cli.verification.undo import Undo, UndoKind
@@ -69,6 +69,11 @@ def differs(play: Play) -> None:
     raise Differs("AWS is otherwise")
 
 
+def does_not_fit(play: Play) -> None:
+    makes(play)
+    raise Unfit("this account has no such thing")
+
+
 def fails(play: Play) -> None:
     makes(play)
     raise OutsideFailed("AWS does not answer")
@@ -79,6 +84,7 @@ def fails(play: Play) -> None:
     [
         (makes, StepVerdict.PASSED, []),
         (differs, StepVerdict.FAILED, ["AWS is otherwise"]),
+        (does_not_fit, StepVerdict.NOT_TRIED, ["this account has no such thing"]),
         (fails, StepVerdict.NOT_TRIED, ["AWS does not answer"]),
     ],
 )
