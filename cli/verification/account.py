@@ -97,11 +97,11 @@ class Account:
         status, failed = ended["StackStatus"], self.failure(name)
         as_asked = CREATED if fails_at is None else ROLLED_BACK
         if status != as_asked or (fails_at is not None and failed[0] != fails_at):
-            why = ": ".join(failed)
+            failure = ": ".join(failed)
             # Of a service control policy, a boundary or the caller's own policies.
-            if any(words in why for words in DENIED):
-                raise Unfit(f"the caller may not make the stack {name}: {why}")
-            raise Differs(f"the stack {name} ended {status}: {why}")
+            if any(words in failure for words in DENIED):
+                raise Unfit(f"the caller may not make the stack {name}: {failure}")
+            raise Differs(f"the stack {name} ended {status}: {failure}")
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
 
     def delete_stack(self, name: str) -> None:

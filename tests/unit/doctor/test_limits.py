@@ -38,8 +38,8 @@ OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOW
 @pytest.mark.parametrize(("days", "outcome", "said"), [
     (-91, OK, "standard support of Kubernetes 1.34 ends on {}; then the cluster costs {}"),
     (-90, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
-    (0, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
-    (1, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
+    (-1, NOT_OK, "standard support of Kubernetes 1.34 ends on {}: then the cluster costs {}"),
+    (0, NOT_OK, "standard support of Kubernetes 1.34 ended on {}: since then the cluster costs {}"),
 ])  # fmt: skip
 def test_the_end_of_standard_support_is_said_90_days_before(
     days: int, outcome: LineOutcome, said: str
@@ -56,8 +56,8 @@ def test_the_end_of_standard_support_is_said_90_days_before(
     assert found.advice == ("" if outcome is OK else advice)
 
 
-@pytest.mark.parametrize(("days", "over"), [(0, False), (1, True)])
-def test_the_last_day_of_extended_support_is_supported(days: int, *, over: bool) -> None:
+@pytest.mark.parametrize(("days", "over"), [(-1, False), (0, True)])
+def test_extended_support_ends_when_its_day_begins(days: int, *, over: bool) -> None:
     support = lifecycle.kubernetes("1.34")
     assert support is not None
     facts = replace(FACTS, cluster=replace(CLUSTER, version="1.34"))
