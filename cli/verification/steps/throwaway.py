@@ -56,7 +56,12 @@ def deploy(outcome: str) -> str:
         LATE: {
             "Type": "AWS::CloudFormation::CustomResource",
             "DependsOn": ["Kept"],
-            "Properties": {"ServiceToken": {"Fn::GetAtt": ["Answers", "Arn"]}, "Outcome": outcome},
+            "Properties": {
+                "ServiceToken": {"Fn::GetAtt": ["Answers", "Arn"]},
+                # Else CloudFormation waits for an hour where the function cannot answer.
+                "ServiceTimeout": 120,
+                "Outcome": outcome,
+            },
         },
     }
     return _template(resources, {"Joined": {"Fn::Join": ["-", ["size", {"Fn::GetAtt": [LATE, "Size"]}]]}})
