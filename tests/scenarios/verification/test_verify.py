@@ -18,6 +18,8 @@ from local.aws.cloudformation import deployment
 from local.aws.cloudformation.kinds import Failed, Order
 from local.aws.cloudformation.types import functions
 from local.aws.events.targets import Targets
+from tests.account_recording.administrator import administrator, calls_of
+from tests.account_recording.replay import STEPS, replay
 from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
 from tests.scenarios.rails import ways
@@ -69,16 +71,6 @@ class VerifiedLab(LabDay):
             text=True,
         )
 
-    def administrator(self) -> Mapping[str, str]:
-        """A user who may do everything that no other policy denies. The account's own key is not judged here."""
-        iam = self.api("iam")
-        iam.create_user(UserName="administrator")
-        allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
-        document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
-        iam.put_user_policy(UserName="administrator", PolicyName="everything", PolicyDocument=document)
-        key = iam.create_access_key(UserName="administrator")["AccessKey"]
-        return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
-
     def verdicts(self) -> dict[str, str]:  # type: ignore[override]
         document = json.loads((self.folder / "report.json").read_text("utf-8"))
         return {one["step"]: one["verdict"] for one in document["steps"]}
@@ -106,7 +98,7 @@ class VerifiedLab(LabDay):
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VerifiedLab]:
     with deployed_lab(tmp_path_factory, LAB) as cloud:
         day = VerifiedLab(cloud)
-        day.folder, day.owner = tmp_path_factory.mktemp("verify"), day.administrator()
+        day.folder, day.owner = tmp_path_factory.mktemp("verify"), administrator(cloud.aws)
         yield day
 
 
@@ -121,6 +113,10 @@ def test_every_step_passes(day: VerifiedLab) -> None:
     account = day.api("sts").get_caller_identity()["Account"]
     lines = [line for text in recorded.values() for line in text.splitlines()]
     assert not [line for line in lines if account in line or re.search(r"\bdemo\b", line)]
+    for step in STEPS:
+        recording = day.folder / "recording" / f"{step}.jsonl"
+        assert replay(recording, calls_of(day.cloud.aws, day.owner), account, day.clock.sleep) == []
+    assert day.left() == []
 
 
 @contextmanager
