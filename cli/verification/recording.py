@@ -116,6 +116,7 @@ def recorded(folder: Path | None) -> Iterator[Recording]:
         raise BadInput(f"--record: '{folder}' cannot be made: {error.strerror}") from error
     import boto3  # noqa: PLC0415 -- help needs none of it
 
+    session_before = boto3.DEFAULT_SESSION
     boto3.setup_default_session()
     events = boto3.DEFAULT_SESSION.events  # type: ignore[union-attr]
 
@@ -128,4 +129,7 @@ def recorded(folder: Path | None) -> Iterator[Recording]:
     # After every other handler of the parameters: botocore's own may have filled some in.
     events.register_last("provide-client-params", asks)
     events.register_last("after-call", answers)
-    yield recording
+    try:
+        yield recording
+    finally:
+        boto3.DEFAULT_SESSION = session_before

@@ -246,6 +246,7 @@ def test_kubernetes_is_reached_by_five_roles_through_one_group_each(controller: 
 def test_the_gatekeeper_writes_nothing_but_its_own_marks_and_bounds_through_eks(cluster: Template) -> None:
     may = set(allowed(cluster, "gpu-lab-ap-northeast-2-gatekeeper"))
     assert may == {
+        "eks:DescribeCluster",
         "eks:DescribeNodegroup",
         "eks:DescribeUpdate",
         "eks:UpdateNodegroupConfig",
