@@ -30,6 +30,7 @@ ASK_AGAIN_SECONDS = 2.0
 UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
 
 _DESCRIBE = "eks:DescribeCluster"
+_CORE = "/api/v1/"
 MERGE_PATCH = "application/merge-patch+json"
 
 Object = dict[str, Any]
@@ -145,12 +146,18 @@ class Connection:
             return {}
         return self._object(answer, "GET", path)
 
-    def list(self, path: str, **query: str) -> list[Object]:
-        """Every item under `path`, page by page."""
+    def list(self, path: str, *, served: bool = False, **query: str) -> list[Object]:
+        """Every item under `path`, page by page; none of a kind that the cluster lacks.
+
+        A cluster has the kinds of the core, and with `served` this one: then a 404 is no list, and what nobody could
+        read is not gone. Raises OutsideFailed.
+        """
         items: list[Object] = []
         more: dict[str, str] = {}
         while True:
             page = self.get(path, limit="500", **query, **more)
+            if not page and (served or path.startswith(_CORE)):
+                raise self._failed("GET", path, str(NOT_FOUND))
             if not page:
                 return items
             # A kind without objects has `items` all the same, null or empty.

@@ -181,7 +181,8 @@ class NodePoolCapacity:
         dynamic = node_pool is not None and not node_pool.static
         claims = seen.claims
         if Part.MEMBERS in parts or dynamic:
-            claims = self.claims.of(self._name(pool))
+            # Where the NodePool exists, a cluster without claims of any kind is none that can be believed.
+            claims = self.claims.of(self._name(pool), served=node_pool is not None)
         seen = replace(seen, claims=claims)
         if Part.SIZE in parts or Part.MAKE in parts:
             theirs = self._lab.pools[pool].existing is not None

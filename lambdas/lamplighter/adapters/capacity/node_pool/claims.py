@@ -37,9 +37,9 @@ class Claims:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
-    def of(self, node_pool: str) -> tuple[Claim, ...]:
-        """Every claim of a NodePool, the oldest first."""
-        found = self._connection.list(PATH, labelSelector=f"{LABEL}={node_pool}")
+    def of(self, node_pool: str, *, served: bool = False) -> tuple[Claim, ...]:
+        """Every claim of a NodePool, the oldest first; `served` where the cluster is known to have such kinds."""
+        found = self._connection.list(PATH, served=served, labelSelector=f"{LABEL}={node_pool}")
         return tuple(sorted(map(_claim, found), key=lambda claim: (str(claim.created), claim.name)))
 
     def every(self) -> tuple[Claim, ...]:
