@@ -58,15 +58,16 @@ def play(
         result, known = _played(account, step, journal, tell)
         answered = answered and known
         spent += result.cost
-        tell(f"{step.name}: {result.verdict.value} after {result.seconds} s")
-        _undo_all(account, journal, tell)
     return answered
 
 
 def _played(
     account: Account, step: Step, journal: Journal, tell: Callable[[str], None]
 ) -> tuple[StepResult, bool]:
-    """What came of a step, and whether AWS answered all that it asked. Its undoing counts in its time and cost."""
+    """What came of a step, and whether AWS answered all that it asked. Its undoing counts in its time and cost.
+
+    Raises OutsideFailed where something of it is not undone.
+    """
     evidence: list[str] = []
 
     def note(line: str) -> None:
@@ -95,6 +96,9 @@ def _played(
         step.name, verdict, evidence, seconds, account.cost(step.nodes, timedelta(seconds=seconds))
     )
     journal.end(result)
+    tell(f"{step.name}: {result.verdict.value} after {result.seconds} s")
+    if left:
+        raise OutsideFailed(_not_undone(journal, left))
     return result, known
 
 

@@ -13,9 +13,10 @@ from lamplighter.values.zones import zone as time_zone
 
 def _play(play: Play) -> None:
     ids = Zones().ids()
-    refused = [f"{name} is {ids[name]}" for name in sorted(ids) if regions.takes_no_cluster(ids[name])]
-    usable = sorted(set(ids) - {each.partition(" ")[0] for each in refused})
-    play.evidence(f"EKS takes {', '.join(usable)}; it refuses {', '.join(refused) or 'none'}")
+    refused = {name for name, zone in ids.items() if regions.takes_no_cluster(zone)}
+    usable = sorted(ids.keys() - refused)
+    others = ", ".join(f"{name} is {ids[name]}" for name in sorted(refused))
+    play.evidence(f"EKS takes {', '.join(usable)}; it refuses {others or 'none'}")
     if len(usable) < FEWEST:
         raise Differs(f"EKS needs {FEWEST} zones")
     deployment = play.account.deployment
