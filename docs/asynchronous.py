@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from docs.generated_parts import filled
+
 Template = Mapping[str, Any]
 
 #: The effect of a lost event, by the name of its rule without the lab's.
@@ -31,9 +33,6 @@ BEHIND = {
     "lifecycle": "an event of the lab waits for the next run, five minutes at most,",
 }
 MINUTE, HOUR = 60, 3600
-_MARKED = re.compile(
-    r"(?P<begin><!-- generated: (?P<name>[a-z]+) -->\n).*?(?P<end><!-- /generated -->)", re.DOTALL
-)
 
 
 def page(written: str, templates: Sequence[Template], lab: str) -> str:
@@ -55,11 +54,7 @@ def page(written: str, templates: Sequence[Template], lab: str) -> str:
         tables["streams"] += _streams(template, functions)
         tables["functions"] += _functions_alone(template, functions)
 
-    def filled(mark: re.Match[str]) -> str:
-        rows = tables[mark["name"]]
-        return mark["begin"] + "\n" + "\n".join(rows) + "\n\n" + mark["end"]
-
-    return _MARKED.sub(filled, written)
+    return filled(written, tables)
 
 
 def _rules(template: Template, functions: Mapping[str, str], lab: str) -> Iterator[str]:

@@ -4,19 +4,16 @@ The rest of the page is written.
 """
 
 import inspect
-import re
 from collections.abc import Iterator
 from dataclasses import fields
 
+from docs.generated_parts import filled
 from lamplighter.domain.events.lab_event import KINDS, LabEvent
-
-_MARKED = re.compile(r"(<!-- generated: told -->\n).*?(<!-- /generated -->)", re.DOTALL)
 
 
 def page(written: str) -> str:
     """The written page with the table of today's classes."""
-    table = "\n".join(_table())
-    return _MARKED.sub(lambda mark: f"{mark[1]}\n{table}\n\n{mark[2]}", written)
+    return filled(written, {"told": _table()})
 
 
 def _table() -> Iterator[str]:

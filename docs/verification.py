@@ -3,18 +3,15 @@
 The rest of the page is written.
 """
 
-import re
 from collections.abc import Iterator
 
 from cli.verification.steps.catalogue import CATALOGUE
-
-_MARKED = re.compile(r"(<!-- generated: steps -->\n).*?(<!-- /generated -->)", re.DOTALL)
+from docs.generated_parts import filled
 
 
 def page(written: str) -> str:
     """The written page with the table of today's steps."""
-    table = "\n".join(_table())
-    return _MARKED.sub(lambda mark: f"{mark[1]}\n{table}\n\n{mark[2]}", written)
+    return filled(written, {"steps": _table()})
 
 
 def _table() -> Iterator[str]:
