@@ -74,8 +74,9 @@ RULES = {
         "k8s-device-plugin; amazon-eks-ami; document 001",
     ),
     "wrong-instance-type": Rule(
-        'a node of a NodePool whose instance type has no NVIDIA GPU; "exec format error" from a container',
-        "documents 000 and 001; karpenter-provider-aws",
+        'a node of a NodePool whose instance type has no NVIDIA GPU; "exec format error" from a container; a launch '
+        'that EC2 refuses because the type "is not supported in your requested Availability Zone"',
+        "documents 000 and 001; karpenter-provider-aws; EC2",
     ),
     "nccl-path-blocked": Rule(
         "ranks on several nodes that time out in the rendezvous before NCCL prints a line, or in NCCL's "

@@ -137,6 +137,19 @@ def test_a_fault_of_settings_alone_is_no_failure_of_a_gpu(
     assert (found.outcome, found.reason) == (outcome, reason)
 
 
+@pytest.mark.parametrize(
+    ("severity", "outcome"), [(0, PASSED), (1, NOT_PROVEN), (5, PASSED), (6, NOT_PROVEN)]
+)
+def test_a_pass_with_an_error_of_the_gpu_is_no_proof(severity: int, outcome: Outcome) -> None:
+    warning = {
+        "error_id": 56,
+        "error_severity": severity,
+        "warning": "Couldn't allocate at least 75.0% of GPU memory",
+    }
+    found = judge(document(memory(on_gpu(0, "Pass", warnings=[warning]))))
+    assert (found.outcome, "Couldn't allocate" in str(found.reason)) == (outcome, outcome is NOT_PROVEN)
+
+
 @pytest.mark.parametrize(("result", "reason"), [
     (on_gpu(2, "FAIL"), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",),
      why=reason("check.dcgm.no-warning"))),

@@ -22,7 +22,7 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
                 "Your requested instance type (g5.xlarge) is not supported in your requested Availability "
                 "Zone (ap-northeast-2d). Please retry your request by not specifying an Availability Zone."
             ),
-            "no-capacity",
+            "wrong-instance-type",
         ),
         ("UnfulfillableCapacity - Unable to fulfill capacity due to your request configuration.", "no-capacity"),
         ("MaxSpotInstanceCountExceeded: Max spot instance count exceeded", "vcpu-quota"),

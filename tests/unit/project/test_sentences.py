@@ -34,7 +34,6 @@ FOREIGN = {
     "lambdas/lamplighter/application/deploy/steps.py": "a property of a custom resource",
     "lambdas/lamplighter/data/instance_types.py": "a list of names",
     "lambdas/lamplighter/domain/diagnosis/rules/node.py": "names of resources of a node",
-    "lambdas/lamplighter/domain/diagnosis/rules/pod.py": "names of resources of a pod",
     "lambdas/lamplighter/domain/diagnosis/snapshot.py": "keys of a snapshot",
     "lambdas/lamplighter/domain/gpu/sharing.py": "a MIG profile",
     "lambdas/lamplighter/domain/granting/closing.py": "Step Functions' form of a failure: name, then cause",

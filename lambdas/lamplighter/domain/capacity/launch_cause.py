@@ -21,6 +21,8 @@ class LaunchCause(StrEnum):
     LAUNCH_DENIED = "launch-denied"
     NO_ADDRESSES = "no-addresses"
     NO_CAPACITY = "no-capacity"
+    WRONG_INSTANCE_TYPE = "wrong-instance-type"
+    """The zone does not offer the type, so no waiting helps."""
     UNKNOWN = "unknown"
     """No rule here knows the text."""
 
@@ -86,10 +88,15 @@ _TEXTS = (
         ),
     ),
     (
+        LaunchCause.WRONG_INSTANCE_TYPE,
+        # EC2's code Unsupported, also for a type that the zone will never have.
+        re.compile(r"is not supported in your requested Availability Zone", re.IGNORECASE),
+    ),
+    (
         LaunchCause.NO_CAPACITY,
         re.compile(
             r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
-            r"|InsufficientHostCapacity|InsufficientCapacity|is not supported in your requested Availability Zone"
+            r"|InsufficientHostCapacity|InsufficientCapacity"
             r"|no Spot capacity available|(?<![\w.-])(?-i:ICE)(?![\w.-])",
             re.IGNORECASE,
         ),

@@ -30,7 +30,7 @@ def short_of(cause: LaunchCause, have: int, wanted: int, why: Reason) -> Shortag
     return Shortage(cause, reason("pool.short", have=have, wanted=wanted, why=why))
 
 
-def of_refusal(refusal: LaunchRefusal) -> Reason:
+def of_refusal(refusal: LaunchRefusal) -> Reason:  # noqa: PLR0911 -- one a cause
     """Why AWS refused a launch, in a sentence."""
     text = refusal.text
     match refusal.cause:
@@ -43,6 +43,8 @@ def of_refusal(refusal: LaunchRefusal) -> Reason:
             return _of_capacity(text)
         case LaunchCause.NO_ADDRESSES:
             return reason("pool.short.no-addresses")
+        case LaunchCause.WRONG_INSTANCE_TYPE:
+            return reason("pool.short.not-offered", quote=_quote(text))
         case LaunchCause.LAUNCH_DENIED:
             return reason("pool.short.launch-denied", quote=_quote(text))
         case LaunchCause.UNKNOWN:

@@ -29,6 +29,7 @@ def diagnose(snapshot: Snapshot) -> Diagnosis:
     nodes.ready(snapshot, gathered)
     hardware.fatal_errors(snapshot, gathered)
     hardware.lost_gpus(snapshot, gathered)
+    hardware.sliced(snapshot, gathered)
     nodes.troubled(snapshot, gathered)
     gpus.announced(snapshot, gathered)
     initialized.initialized(snapshot, gathered)

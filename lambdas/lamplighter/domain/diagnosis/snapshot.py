@@ -56,6 +56,8 @@ _LISTS = {
     ),
 }
 
+_OF_NODE_GROUPS = frozenset({"aws.nodegroup", "aws.scaling_activities"})
+
 
 @dataclass(frozen=True)
 class Snapshot:
@@ -107,8 +109,9 @@ class Snapshot:
         return docs({"": value}, "")
 
     def not_read(self, *keys: str) -> list[str]:
-        """Those of the dotted keys that were not read."""
-        return [key for key in keys if at(self.document, *key.split(".")) is None]
+        """Those of the dotted keys that were not read, and that this kind of pool can have."""
+        foreign = _OF_NODE_GROUPS if self.node_pool.document else frozenset[str]()
+        return [key for key in keys if key not in foreign and at(self.document, *key.split(".")) is None]
 
     @cached_property
     def nodegroup(self) -> Doc:

@@ -15,7 +15,7 @@ from tests.node_pool_snapshots import (
     node_pool,
     pool_of,
 )
-from tests.snapshots import Document, at, event
+from tests.snapshots import Document, at, event, train
 from tests.unit.diagnosis.table import UNREAD, given, table
 
 CODES = (
@@ -62,9 +62,17 @@ def of_two_names() -> Document:
                  ec2nodeclasses=[node_class(name="lab-gpu")], configmaps=bars)  # fmt: skip
 
 
+def unscheduled() -> Document:
+    """A pod that waits, and what Karpenter says about each NodePool."""
+    words = f'incompatible with nodepool "{NODE_POOL}2", did not tolerate taint; {OVER}'
+    said = event("Pod", "train-0", "FailedScheduling", words, 19, namespace="lab")
+    return given(told_by(said | {"reportingComponent": "karpenter"}), train(number=None))
+
+
 LATER = [capacity_error("", 15 + n / 10, name=f"{NODE_POOL}-aaaa{n}") for n in range(9)]
 SIZE_0 = f"0 of 1 expected instances are there; the desired size of {NODE_POOL} is 0: nobody asked for more"
 ANY = node_pool(replicas=None)
+OVER = f"all available instance types exceed limits for nodepool (NodePool={NODE_POOL})"
 
 
 test_a_launch_is_refused = table(
@@ -88,7 +96,9 @@ test_a_launch_is_refused = table(
     ("by pods where its nodes come with them", told_by(capacity_error(SHORTAGE, 15), nodepools=[ANY]), ["no-capacity"]),
     ("not without pods", given(empty(), nodepools=[ANY]), []),
     ("not where nobody raised the replicas", given(empty(), nodepools=[node_pool(replicas=0)]),
-     [("unknown", NODE_POOL, SIZE_0, "not read: aws.nodegroup, aws.scaling_activities")]),
+     [("unknown", NODE_POOL, SIZE_0)]),
+    ("by a limit, in Karpenter's words about this pool alone", unscheduled(), [("unknown", NODE_POOL,
+     f"0 of 1 expected instances are there; (reported by karpenter) {OVER}")]),
     *((f"not as a healthy pool, of Auto Mode: {auto}", pool_of(auto=auto), []) for auto in (False, True)),
 )  # fmt: skip
 

@@ -69,12 +69,17 @@ test_instances_are_waited_for_and_then_missed = table(
 )  # fmt: skip
 
 
+ZONE = (
+    "Your requested instance type (g5.xlarge) is not supported in your requested Availability Zone (ap-northeast-2b). "
+    "Please retry your request by not specifying an Availability Zone or choosing ap-northeast-2a."
+)
 TEXTS = (
     (CAPACITY, "no-capacity"),
     (QUOTA, "vcpu-quota"),
     ("Client.InternalError: Client error on launch: the KMS key of the volume is not accessible", "launch-denied"),
     ("You are not authorized to perform this operation. Encoded authorization failure message: x", "launch-denied"),
     ("Access denied when attempting to assume role arn:aws:iam::1:role/aws-service-role/autoscaling", "launch-denied"),
+    (ZONE, "wrong-instance-type"),
     ("InsufficientFreeAddressesInSubnet: The specified subnet does not have enough free addresses.", "no-addresses"),
 )  # fmt: skip
 STRANGE = (

@@ -169,3 +169,26 @@ test_a_gpu_is_dead_by = table(
     ("none of yesterday", given(healthy(), logs={CALLED: f"E1120 10:00:00.000001 1 health.go:159] {CRITICAL}"},
      more={"events": [event("Node", NODE, "NvidiaXID79Error", "fatal", -60)]}), []),
 )  # fmt: skip
+
+
+MANAGER = "nvidia-mig-manager-m4wl8"
+WHY = 'level=fatal msg="Error applying MIG configuration: unable to apply MIG config with MIG mode disabled"'
+UNDIVIDED = f"{NODE}: MIG could not be set to all-1g.5gb (label nvidia.com/mig.config.state=failed)"
+
+
+def divided(state: str, log: str = "", document: Document | None = None) -> Document:
+    labels = {"metadata labels nvidia.com/mig.config": "all-1g.5gb"}
+    labels["metadata labels nvidia.com/mig.config.state"] = state
+    return given(
+        document or healthy(nodes=1), pod(MANAGER), node=labels, logs={f"gpu-operator/{MANAGER}": log}
+    )
+
+
+test_a_division_by_mig = table(
+    ("that failed is told", divided("failed"), [("unknown", POOL, UNDIVIDED)]),
+    ("is told with the first error of its manager", divided("failed", f"level=info\n{WHY}\nlevel=error last"),
+     [("unknown", POOL, f"{UNDIVIDED}; gpu-operator/{MANAGER}: {WHY}")]),
+    ("that failed explains the GPUs that are missing", divided("failed", document=without_gpus()),
+     [("unknown", POOL, UNDIVIDED)]),
+    ("that goes on or succeeded is well", divided("success", WHY), []),
+)  # fmt: skip

@@ -214,3 +214,24 @@ test_a_policy_is_not_ready = table(
     ("while this pool's nodes are", validators(1, 2), ["operator-not-ready"]),
     ("while nobody's are", validators(2, 2), ["operator-not-ready"]),
 )  # fmt: skip
+
+
+RUNTIME = 'failed to get sandbox runtime: no runtime for "nvidia" is configured'
+PLUGIN = "nvidia-device-plugin-daemonset-0"
+COMING = waiting(pod(PLUGIN, minute=3), "ContainerCreating")
+UNDER_WAY: list[Told] = [("gpus-announced", NODE, "11:03:00")]
+
+
+def installing(installer: str, now: float) -> Document:
+    """A young node whose plugin finds no runtime, beside the pod that installs the driver or the toolkit."""
+    brings = waiting(pod(f"{installer}-7xq2p", minute=3), "PodInitializing")
+    return given(without_gpus(now), COMING, events=[event("Pod", PLUGIN, "FailedCreatePodSandBox", RUNTIME, 5)],
+                 more={"pods": [brings]})  # fmt: skip
+
+
+test_a_start_without_a_runtime = table(
+    ("is expected while the driver is installed", installing("nvidia-driver-daemonset", 6), UNDER_WAY),
+    ("is expected while the toolkit is installed", installing("nvidia-container-toolkit", 8), UNDER_WAY),
+    ("is a finding after five minutes", installing("nvidia-driver-daemonset", 8 + SECOND), ["runtime-missing"]),
+    ("is a finding where nobody installs one", installing("nvidia-dcgm", 6), ["runtime-missing"]),
+)  # fmt: skip

@@ -17,6 +17,13 @@ def asking(gpus: int = 1, minute: float = 3, **spec: Any) -> Document:
     return found
 
 
+def requesting(*resources: str) -> Document:
+    """A pod that requests one of each."""
+    found = asking(minute=10)
+    found["spec"]["containers"][0]["resources"] = {"limits": dict.fromkeys(resources, "1")}
+    return found
+
+
 def scheduling(said: str, name: str = "more", minute: float = 10) -> Document:
     return event("Pod", name, "FailedScheduling", said, minute, namespace="lab")
 
@@ -82,6 +89,7 @@ CORDONED = f"lab/more has no node, because {NODE} is cordoned"
 UNSCHEDULABLE = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
 LATE = 11 + SECOND
 MORE = asking(minute=10)
+SLICE, EFA = "nvidia.com/mig-1g.5gb", "vpc.amazonaws.com/efa"
 
 
 test_a_pod_waits = table(
@@ -98,6 +106,13 @@ test_a_pod_waits = table(
     ("in vain for 4 of 4", holding("4", 0, 4), unknown(NO_REASON)),
     ("in vain for 5 of 4", holding("4", 0, 5),
      unknown("lab/more requests 5 GPUs, and no node of the pool has more than 4")),
+    ("in vain for a slice that no node has", beside(requesting(SLICE), TAKEN, now=LATE),
+     unknown(f"lab/more requests {SLICE}, and no node of the pool has it")),
+    ("a minute at least for it", beside(requesting(SLICE), TAKEN, now=11), []),
+    ("in vain for an adapter that no node has", beside(requesting(EFA, "nvidia.com/gpu"), TAKEN, now=LATE),
+     unknown(f"lab/more requests {EFA}, and no node of the pool has it")),
+    ("rightly for a slice that is taken", beside(requesting(SLICE), TAKEN, now=LATE, node={
+     f"status allocatable {SLICE}": "1"}), []),
     ("rightly for more than any node has left", on_two_nodes(3), []),
     ("in vain for what one node has left", on_two_nodes(2), ["unknown"]),
     ("in vain for a node that is cordoned", cordoned(), unknown(f"{CORDONED}: no reason is given")),

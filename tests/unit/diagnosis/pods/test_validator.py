@@ -42,6 +42,11 @@ def own_workload(document: Document, reason: str, message: str, phase: str = "")
 
 
 RUNS = [{"name": "driver-validation", "state": {"running": {}}}, {"name": "x", "state": {}}]
+IN_ORDER = [
+    {"name": "driver-validation", "state": {"terminated": {"exitCode": 0}}},
+    {"name": "cuda-validation", "state": {"running": {}}},
+    {"name": "plugin-validation", "state": {"waiting": {"reason": "PodInitializing"}}},
+]
 POLICY = policy("notReady", reason="OperandNotReady", message="states not ready: [state-operator-validation]")
 SUPPORTS_NOT = (
     "Failed to allocate device vector A (error code forward compatibility was attempted on non supported HW)!"
@@ -60,6 +65,10 @@ test_a_validator = table(
     ("of which little is known", silent(), [("validator-stuck", NODE, f"{CALLED} is Pending")]),
     ("of which a container runs on", silent(initContainerStatuses=RUNS),
      [("validator-stuck", NODE, f"{CALLED}: container driver-validation: runs and does not end, 0 restarts")]),
+    ("names the step that runs on, not those that wait for it", silent(initContainerStatuses=IN_ORDER),
+     [("validator-stuck", NODE, f"{CALLED}: container cuda-validation: runs and does not end, 0 restarts")]),
+    ("and says nothing of its own workload, which waits as well", given(silent(initContainerStatuses=IN_ORDER),
+     waiting(pod("nvidia-cuda-validator-x", minute=6), "PodInitializing")), ["validator-stuck"]),
     ("whose image cannot be pulled is not stuck", given(at_work(), waiting(pod(VALIDATOR), "ErrImagePull", "gone")),
      [("image-pull-failed", CALLED, f"{CALLED} main: ErrImagePull gone")]),
     ("that is stuck explains the policy", stuck("plugin-validation", document=healthy(), clusterpolicies=[POLICY]),

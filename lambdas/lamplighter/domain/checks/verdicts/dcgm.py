@@ -1,6 +1,7 @@
 """Judges the output of `dcgmi diag -r N -j`, of DCGM's versions 3 and 4.
 
-Any Fail is a failure. Only a Fail of severity CONFIG is about settings, and makes the verdict not proven.
+Any Fail is a failure. Only a Fail of severity CONFIG is about settings, and makes the verdict not proven. So does a
+Pass that carries an error of another severity.
 """
 
 import json
@@ -174,6 +175,9 @@ def _read_result(name: Said, result: Mapping[str, Json], results: _Results, *, o
         results.unread.append(reason("check.dcgm.no-gpu", test=name))
     for gpu in gpus:
         results.passes[gpu] = results.passes.get(gpu, 0) + (status == "pass")
+    if status == "pass" and _severities(result) - {"0", str(SEVERITY_CONFIG), str(None)}:
+        # Such as DCGM_FR_MEMORY_ALLOC (DCGM's issue 284): the test ends well and has tested nothing.
+        results.unread.append(reason("check.dcgm.passed-with-error", test=name, why=_warning(result)))
     if status == "fail":
         _add_failure(result, _failure(name, gpus, group, _warning(result)), results)
     return status
@@ -213,8 +217,13 @@ def _status(holder: Mapping[str, Json], name: Said, results: _Results) -> str:
 
 def _add_failure(holder: Mapping[str, Json], failure: Reason, results: _Results) -> None:
     """Among the settings where every warning is of severity CONFIG."""
-    severities = {str(_map(warning).get("error_severity")) for warning in _list(holder.get("warnings"))}
-    (results.settings if severities == {str(SEVERITY_CONFIG)} else results.failures).append(failure)
+    settings = _severities(holder) == {str(SEVERITY_CONFIG)}
+    (results.settings if settings else results.failures).append(failure)
+
+
+def _severities(holder: Mapping[str, Json]) -> set[str]:
+    """Of its warnings, as written; "None" of one that has none, as in version 3."""
+    return {str(_map(warning).get("error_severity")) for warning in _list(holder.get("warnings"))}
 
 
 def _warning(holder: Mapping[str, Json]) -> Said:

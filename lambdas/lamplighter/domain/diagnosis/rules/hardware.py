@@ -1,8 +1,9 @@
-"""What is wrong with a GPU itself: a fatal XID, a GPU that a running pod lost, or too few GPUs.
+"""What is wrong with a GPU itself: a fatal XID, a GPU that a running pod lost, too few GPUs, or undivided ones.
 
 A fatal XID comes first: it explains the lost GPU and the missing GPUs that it causes.
 """
 
+import re
 from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import condition, text
@@ -11,10 +12,13 @@ from lamplighter.domain.diagnosis.rules import symptoms, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition, quote_of_pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
-from lamplighter.reasons.reason import Reason, Said
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 HARDWARE = "AcceleratedHardwareReady"
 COUNT_MISMATCH = "NvidiaDeviceCountMismatch"
+MIG_STATE = "nvidia.com/mig.config.state"
+# mig-parted logs by logrus.
+_MIG_ERROR = re.compile(r"level=(?:fatal|error)")
 # Reasons of the node monitoring agent that mean a dead GPU without naming an XID.
 _DEAD = {"NvidiaDoubleBitError", "DCGMDiagnosticFailure"}
 
@@ -76,6 +80,23 @@ def lost_gpus(snapshot: Snapshot, gathered: Gathered) -> None:
             gathered.found("gpu-lost", pod.called, quote_of_pod(pod, line))
             if pod.node in offering or pod.plugin:
                 gathered.explained.add(pod.node)
+
+
+def sliced(snapshot: Snapshot, gathered: Gathered) -> None:
+    """GPUs that could not be divided by MIG: NVIDIA's MIG manager sets the label, and its log says why."""
+    for node in snapshot.nodes:
+        if text(node.labels, MIG_STATE) != "failed" or node.name in gathered.explained:
+            continue
+        wanted = text(node.labels, "nvidia.com/mig.config")
+        said = [
+            quote(pod.called, line)
+            for pod in snapshot.pods_on(node)
+            for line in snapshot.logs(pod).splitlines()
+            if "nvidia-mig-manager" in pod.name and _MIG_ERROR.search(line)
+        ]
+        undivided = reason("finding.evidence.mig-failed", node=node.name, config=wanted, label=MIG_STATE)
+        gathered.unknown(Sentences((undivided, *said[:1])))
+        gathered.explained.add(node.name)
 
 
 def count_mismatch(node: Node) -> Reason | None:

@@ -156,6 +156,8 @@ def _strange_refusal(snapshot: Snapshot) -> Said | None:
         refused = text(state, "status") != "True" and (changed is None or changed >= snapshot.since)
         if refused and text(state, "message"):
             return reason("finding.evidence.karpenter-says", words=text(state, "message"))
+    if unscheduled := node_pool_refusals.unscheduled(snapshot):
+        return unscheduled
     messages = "; ".join(issue.text for issue in _issues(snapshot) if issue.code not in NEVER_JOINED)
     return reason("finding.evidence.aws-says", words=messages) if messages else None
 

@@ -5,7 +5,17 @@ from collections.abc import Iterator
 from datetime import datetime
 from functools import cached_property
 
-from lamplighter.domain.diagnosis.document import NOTHING, Doc, condition, doc, docs, instant, number, text
+from lamplighter.domain.diagnosis.document import (
+    NOTHING,
+    Doc,
+    at,
+    condition,
+    doc,
+    docs,
+    instant,
+    number,
+    text,
+)
 from lamplighter.reasons.reason import Said, Sentences, reason
 
 # The parts of NVIDIA's software, by the names that the operator and the charts give their pods.
@@ -99,13 +109,25 @@ class Pod:
     @cached_property
     def gpus(self) -> int:
         """GPU units that it requests, under any resource name."""
-        wanted = 0
-        for container in docs(self.item, "spec", "containers") + docs(self.item, "spec", "initContainers"):
-            asked = doc(container, "resources", "limits") or doc(container, "resources", "requests")
-            for name in asked:
-                if str(name).startswith(("nvidia.com/gpu", "nvidia.com/mig-")):
-                    wanted += number(asked, str(name)) or 0
-        return wanted
+        return sum(
+            number(asked, name) or 0
+            for asked in self._requests
+            for name in asked
+            if name.startswith(("nvidia.com/gpu", "nvidia.com/mig-"))
+        )
+
+    @property
+    def extended_resources(self) -> list[str]:
+        """What it requests beside processors, memory and disk, such as nvidia.com/mig-1g.5gb or hugepages-2Mi."""
+        return [
+            name for asked in self._requests for name in asked if "/" in name or name.startswith("hugepages-")
+        ]
+
+    @property
+    def _requests(self) -> list[Doc]:
+        """Of each container, the limits, or the requests where it has none."""
+        containers = docs(self.item, "spec", "containers") + docs(self.item, "spec", "initContainers")
+        return [doc(each, "resources", "limits") or doc(each, "resources", "requests") for each in containers]
 
     @cached_property
     def owner(self) -> str:
@@ -196,6 +218,20 @@ class Pod:
                 yield text(status, "name"), text(status, "state", "waiting", "message") or waiting
             elif ended and (number(ended, "exitCode") or 0) != 0:
                 yield text(status, "name"), _exit_code(ended)
+
+    def first_unended(self) -> list[tuple[str, Said]]:
+        """The init container that has not ended, else a container that waits: name, and what it does.
+
+        Init containers run in order: those after it, and all others, wait for its end.
+        """
+        for status in self.statuses:
+            name, waiting = text(status, "name"), doc(status, "state", "waiting")
+            if waiting:
+                return [(name, f"{text(waiting, 'reason')} {text(waiting, 'message')}")]
+            init = status in docs(self.item, "status", "initContainerStatuses")
+            if init and at(status, "state", "running") is not None:
+                return [(name, reason("finding.evidence.runs-on"))]
+        return []
 
     def ended_with(self) -> Iterator[tuple[str, Said]]:
         """Containers that ended, now or before they wait: name, and reason, exit code and message."""

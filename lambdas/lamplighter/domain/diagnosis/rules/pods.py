@@ -38,7 +38,7 @@ def judged(snapshot: Snapshot, gathered: Gathered) -> None:
             continue
         if not pod.node and pod.phase in {"Pending", ""} and pod.gpus:
             _unplaced(snapshot, gathered, pod, free)
-        elif pod.phase == "Pending" and pod.node and not _starts_with_node(pod):
+        elif pod.phase == "Pending" and pod.node and not _starts_with_node(snapshot, pod):
             _not_started(snapshot, gathered, pod)
 
 
@@ -53,9 +53,9 @@ def _driver_gone(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
         gathered.found(symptom.cause, pod.called, quote_of_pod(pod, symptom.line))
 
 
-def _starts_with_node(pod: Pod) -> bool:
-    """The validator waits for others by design. Its own rule judges it."""
-    return pod.validator
+def _starts_with_node(snapshot: Snapshot, pod: Pod) -> bool:
+    """The validator waits for others by design, its own workload among them, and all wait for the driver."""
+    return pod.validator or pod.validates or workloads.installing(snapshot, pod)
 
 
 def _of_its_own(snapshot: Snapshot, gathered: Gathered, pod: Pod, node: Node | None) -> None:
@@ -100,19 +100,17 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
     if free is None:
         _all_cordoned(snapshot, gathered, pod, message)
         return
-    if pod.gpus > free.largest:
-        gathered.unknown(
-            reason("finding.evidence.asks-too-many", pod=pod.called, gpus=pod.gpus, most=free.largest)
-        )
+    late = snapshot.age(pod.created or snapshot.since) > ProvisioningStage.SCHEDULING.normal
+    if hopeless := _hopeless(snapshot, pod, free.largest, late=late):
+        gathered.unknown(hopeless)
         return
     # The scheduler sees more than the snapshot has: where it finds no free GPU, there is none.
     if workloads.no_gpu_free(message) or (
         pod.gpus > free.most_left and not workloads.waits_for_volume(message)
     ):
         return
-    began = pod.created or snapshot.since
-    if snapshot.age(began) <= ProvisioningStage.SCHEDULING.normal:
-        gathered.progress(ProvisioningStage.SCHEDULING, pod.called, began)
+    if not late:
+        gathered.progress(ProvisioningStage.SCHEDULING, pod.called, pod.created or snapshot.since)
         return
     why = _or_no_reason(message)
     lacking = () if message else snapshot.not_read("kubernetes.events")
@@ -122,6 +120,15 @@ def _unplaced(snapshot: Snapshot, gathered: Gathered, pod: Pod, free: "_Free | N
         else reason("finding.evidence.unplaced", pod=pod.called, why=why)
     )
     gathered.unknown(unplaced, lacking)
+
+
+def _hopeless(snapshot: Snapshot, pod: Pod, largest: int, *, late: bool) -> Reason | None:
+    """Why no node of the pool can ever have the pod; None where one may."""
+    if late and (resource := workloads.offered_nowhere(snapshot, pod)):
+        return reason("finding.evidence.offered-nowhere", pod=pod.called, resource=resource)
+    if pod.gpus > largest:
+        return reason("finding.evidence.asks-too-many", pod=pod.called, gpus=pod.gpus, most=largest)
+    return None
 
 
 def _or_no_reason(message: str) -> Said:

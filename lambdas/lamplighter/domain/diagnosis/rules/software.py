@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from lamplighter.domain.diagnosis.document import at, condition, docs, instant, number, text
+from lamplighter.domain.diagnosis.document import at, condition, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import workloads
 from lamplighter.domain.diagnosis.rules.node import Node
@@ -232,8 +232,7 @@ def _stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None
 
 def stuck(snapshot: Snapshot, gathered: Gathered, node: Node, pod: Pod) -> None:
     """Notes that the validator on a node does not finish, and which of its init containers is stuck."""
-    waits: list[tuple[str, Said]] = [(name, f"{code} {message}") for name, code, message in pod.waits()]
-    where = list(pod.crashing()) or waits or _running(pod)
+    where = list(pod.crashing()) or pod.first_unended()
     evidence = [restarted(pod, name, state) for name, state in where[:1]] or [
         reason("finding.evidence.phase", pod=pod.called, phase=pod.phase)
     ]
@@ -250,15 +249,6 @@ def restarted(pod: Pod, container: str, state: Said) -> Reason:
         state=state,
         restarts=pod.restarts,
     )
-
-
-def _running(pod: Pod) -> list[tuple[str, Said]]:
-    """Init containers that run and do not end."""
-    return [
-        (text(status, "name"), reason("finding.evidence.runs-on"))
-        for status in docs(pod.item, "status", "initContainerStatuses")
-        if at(status, "state", "running") is not None
-    ]
 
 
 def _waits_for_others(snapshot: Snapshot) -> bool:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from lamplighter.domain.diagnosis.document import at, condition, docs, number, text
+from lamplighter.domain.diagnosis.document import at, condition, doc, docs, number, text
 from lamplighter.domain.diagnosis.rules import symptoms
 from lamplighter.domain.diagnosis.rules.pod import Pod
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_pod
@@ -30,6 +30,9 @@ _UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
 _REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
+_INSTALLER = re.compile(r"nvidia-driver-daemonset|nvidia-container-toolkit")
+# What NVIDIA's pods say until driver and runtime are there: expected for some minutes (gpu-operator, issue 413).
+_UNTIL_INSTALLED = {symptoms.NVML_MISSING, "runtime-missing", "driver-broken"}
 _SANDBOX_STANDS = {"Pulling", "Pulled", "Created", "Started"}
 # k8s-device-plugin: "Registered device plugin for 'nvidia.com/gpu' with Kubelet"
 _REGISTERED = "Registered device plugin for"
@@ -88,7 +91,21 @@ def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
     ]
     if not pod.healthy:
         texts.append(snapshot.logs(pod, previous=True))
-    return symptoms.symptom(texts, snapshot.now, snapshot.since)
+    symptom = symptoms.symptom(texts, snapshot.now, snapshot.since)
+    return None if symptom and symptom.cause in _UNTIL_INSTALLED and installing(snapshot, pod) else symptom
+
+
+def installing(snapshot: Snapshot, pod: Pod) -> bool:
+    """Whether it is NVIDIA's, and the operator still installs driver or toolkit on its node, within the normal time."""
+    return pod.operand and any(
+        other.node == pod.node
+        and _INSTALLER.search(other.name)
+        and not other.healthy
+        and not list(other.crashing())
+        and snapshot.age(max(snapshot.since, other.created or snapshot.since))
+        <= ProvisioningStage.GPUS.normal
+        for other in snapshot.pods
+    )
 
 
 def _current_messages(snapshot: Snapshot, pod: Pod) -> Iterator[str]:
@@ -182,6 +199,17 @@ def scheduler_message(snapshot: Snapshot, pod: Pod) -> str:
     """The scheduler's last message about why it finds no node."""
     messages = [event.message for event in snapshot.events_of(pod) if event.reason == "FailedScheduling"]
     return pod.scheduler_message or (messages[-1] if messages else "")
+
+
+def offered_nowhere(snapshot: Snapshot, pod: Pod) -> str:
+    """The first extended resource that it requests and no node of the pool has, such as a MIG slice; "" for none."""
+    offered = {
+        name
+        for node in snapshot.nodes
+        for name, amount in doc(node.item, "status", "allocatable").items()
+        if str(amount) != "0"
+    }
+    return next((name for name in pod.extended_resources if name not in offered), "")
 
 
 _AVAILABLE = re.compile(r"\b0/(\d{1,6}) nodes are available:(.*?)(?:preemption:|$)", re.DOTALL)

@@ -29,6 +29,8 @@ _AROUND = re.compile(
     r"|all requested instance types were unavailable during launch",
     re.IGNORECASE,
 )
+# Karpenter's own name, and that of EKS Auto Mode's.
+_BY_KARPENTER = re.compile(r"\(reported by (?:karpenter|eks-auto-mode)\b")
 _NOMINATED = re.compile(r"\bNodeClaim ([a-z0-9][a-z0-9.-]*)")
 
 
@@ -76,6 +78,27 @@ def refused(snapshot: Snapshot) -> Iterator[Refusal]:
     elif unnamed:
         for one in unnamed:
             yield _refusal(snapshot, one, LaunchCause.NO_CAPACITY)
+
+
+def unscheduled(snapshot: Snapshot) -> str:
+    """What Karpenter last said about a pod for which the pool starts no node, such as a limit; "" for nothing.
+
+    It writes one line about all NodePools, apart by "; ". Lines about others are left out.
+    """
+    said = [
+        event
+        for pod in snapshot.pods
+        if not pod.node
+        for event in snapshot.events_of(pod)
+        if event.reason == "FailedScheduling"
+        and (snapshot.node_pool.name and _BY_KARPENTER.match(event.message))
+    ]
+    if not said:
+        return ""
+    reporter, _, words = max(said, key=lambda event: event.last or snapshot.since).message.partition(") ")
+    own = re.compile(rf'(?:NodePool=|nodepool "){re.escape(snapshot.node_pool.name)}(?![\w.-])')
+    parts = words.split("; ")
+    return f"{reporter}) {'; '.join([part for part in parts if own.search(part)] or parts)}"
 
 
 def _refusal(snapshot: Snapshot, told: _Told, cause: LaunchCause) -> Refusal:
