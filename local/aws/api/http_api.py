@@ -1,8 +1,9 @@
 """API Gateway's HTTP APIs in front of Lambda: routes as moto keeps them, events in payload format 2.0.
 
 https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-develop-integrations-lambda.html An API answers
-below /_apis/API-ID of the endpoint. `$default` is the only stage. Routes are read from moto's objects without an AWS
-call, because API Gateway knows its own routes, too.
+below /_apis/API-ID of the endpoint: a named stage below its name, `$default` at the base
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-stages.html). Routes are read from moto's objects
+without an AWS call, because API Gateway knows its own routes, too.
 """
 
 import base64
@@ -29,7 +30,7 @@ from local.aws.iam import Service, may
 
 #: Bodies of other types, also forms, reach the function in base64.
 TEXT = re.compile(r"text/|application/(json|xml|javascript)|.*\+(json|xml)(;|$)")
-STAGE = "$default"
+DEFAULT_STAGE = "$default"
 
 
 @dataclass(frozen=True)
@@ -57,15 +58,16 @@ class HttpApi:
         if len(request.body) > MOST_BYTES:
             return _message(413, "Request Too Long")
         api = apigatewayv2_backends[self._around.account_id][self._around.region].apis.get(api_id)
-        match = _route(api.get_routes(), request.method, path) if api else None
-        if api is None or match is None:
+        stage, below = _stage(api, path) if api else (None, path)
+        match = _route(api.get_routes(), request.method, below) if api and stage else None
+        if api is None or stage is None or match is None:
             return _message(404, "Not Found")
-        if not self._lets_in(api):
+        if not self._lets_in(api, stage):
             return _message(429, "Too Many Requests")
         integration = api.get_integration(match.target.rpartition("/")[2])
-        event = self._event(api_id, path, request, match)
+        event = self._event(api_id, stage, path, request, match)
         around = self._around
-        resource = around.arn("execute-api", f"{api_id}/$default/{request.method}{path}")
+        resource = around.arn("execute-api", f"{api_id}/{stage}/{request.method}{below}")
         if match.authorizer == "AWS_IAM":
             holder = let_in(request, around.endpoint, resource, around.state)
             if holder is None:
@@ -77,13 +79,13 @@ class HttpApi:
             return _message(500, "Internal Server Error")
         return self._of_the_function(function, event)
 
-    def _lets_in(self, api: Any) -> bool:
+    def _lets_in(self, api: Any, stage: str) -> bool:
         """Whether the throttle of the stage has a token for one more request."""
-        settings = api.stages[STAGE].default_route_settings if STAGE in api.stages else {}
+        settings = api.stages[stage].default_route_settings
         rate, burst = settings.get("throttlingRateLimit"), settings.get("throttlingBurstLimit")
         if rate is None or burst is None:
             return True
-        return self._throttles.lets_in(api.api_id, float(rate), float(burst))
+        return self._throttles.lets_in(f"{api.api_id}/{stage}", float(rate), float(burst))
 
     def _of_the_function(self, function: str, event: dict[str, Any]) -> Response:
         try:
@@ -99,7 +101,7 @@ class HttpApi:
         except (ValueError, TypeError, binascii.Error):
             return _message(500, "Internal Server Error")
 
-    def _event(self, api: str, path: str, request: Request, match: _Match) -> dict[str, Any]:
+    def _event(self, api: str, stage: str, path: str, request: Request, match: _Match) -> dict[str, Any]:
         now = self._around.clock.now()
         text = _is_text(request)
         domain = f"{api}.execute-api.{self._around.region}.amazonaws.com"
@@ -124,7 +126,7 @@ class HttpApi:
                 },
                 "requestId": str(uuid.uuid4()),
                 "routeKey": match.key,
-                "stage": "$default",
+                "stage": stage,
                 "time": now.strftime("%d/%b/%Y:%H:%M:%S +0000"),
                 "timeEpoch": int(now.timestamp() * 1000),
             },
@@ -150,6 +152,14 @@ def _is_text(request: Request) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _stage(api: Any, path: str) -> tuple[str | None, str]:
+    """The stage that answers at the path, and the rest of the path."""
+    first, _, rest = path.removeprefix("/").partition("/")
+    if first in api.stages and first != DEFAULT_STAGE:
+        return first, f"/{rest}"
+    return (DEFAULT_STAGE if DEFAULT_STAGE in api.stages else None), path
 
 
 def _route(routes: Iterable[Any], method: str, path: str) -> _Match | None:

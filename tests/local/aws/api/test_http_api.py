@@ -121,6 +121,26 @@ def test_there_is_nothing_at_an_address_of_no_api(api):
     assert ask(f"{api.rpartition('/')[0]}/nothing/plain")[0] == 404
 
 
+def test_a_named_stage_answers_below_its_name_and_has_a_throttle_of_its_own(aws, student):
+    limits = {"ThrottlingRateLimit": 0.001, "ThrottlingBurstLimit": 1}
+    resources = parts("Api", aws.function("echo", ECHO), ROUTES, **limits)
+    resources["ApiStage"]["Properties"]["StageName"] = "s3-cret"
+    stack = Stacks(aws).create(resources, Outputs={"Url": {"Value": {"Fn::GetAtt": ["Api", "ApiEndpoint"]}}})
+    base = stack["Outputs"][0]["OutputValue"]
+
+    # A stranger who knows the host name only reaches no stage, and uses up nothing.
+    strangers = [ask(f"{base}{path}/own/open", "POST", b"{}")[0] for path in ("", "/other", "/$default")]
+    status, _, body = signed(f"{base}/s3-cret/own/open", *student)
+
+    assert strangers == [404, 404, 404]
+    assert status == 201
+    event = json.loads(body)
+    assert (event["routeKey"], event["rawPath"]) == ("POST /own/open", "/s3-cret/own/open")
+    assert event["requestContext"]["stage"] == "s3-cret"
+    # Where the stage is known, an unsigned request counts. AWS does not say whether it does: here it is the worse way.
+    assert ask(f"{base}/s3-cret/own/open", "POST", b"{}")[0] == 429
+
+
 def signed(url: str, key: str, secret: str, body: bytes = b"{}"):
     """The request as somebody with this key signs it."""
     request = AWSRequest("POST", url, {"Content-Type": "application/json"}, body)
