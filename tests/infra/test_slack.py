@@ -104,6 +104,14 @@ def test_addresses_and_queues_together_leave_a_new_account_room_for_the_guard_an
     assert held <= NEW_ACCOUNT - ROOM
 
 
+def test_a_stranger_who_knows_the_host_of_the_command_lines_address_does_not_know_its_stage(
+    controller: Template,
+) -> None:
+    stage = controller.one("AWS::ApiGatewayV2::Stage")["StageName"]
+    assert stage == {"Fn::Select": [2, {"Fn::Split": ["/", {"Ref": "AWS::StackId"}]}]}
+    assert controller.outputs["CommandsUrl"]["Fn::Join"][1][-1] == stage
+
+
 def taking(template: Template) -> Resource:
     """The mapping from a queue."""
     found = template.properties("AWS::Lambda::EventSourceMapping")

@@ -1,6 +1,11 @@
-"""An HTTP API in front of one function, with a low request rate and without request bodies in its log."""
+"""An HTTP API in front of one function, with a low request rate and without request bodies in its log.
 
-from aws_cdk import RemovalPolicy, Stack
+A stage has a throttle of its own, and everybody who reaches it uses it up, signed or not. So the name of the stage is
+one that strangers cannot guess: the UUID in the id of the stack. At any other path of the host API Gateway answers 404
+and counts nothing (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-stages.html).
+"""
+
+from aws_cdk import Aws, Fn, RemovalPolicy, Stack
 from aws_cdk import aws_apigatewayv2 as apigateway
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
@@ -22,7 +27,7 @@ def http_address(
     throttle: Throttle,
     authorizer: apigateway.IHttpRouteAuthorizer | None = None,
 ) -> tuple[str, list[apigateway.HttpRoute]]:
-    """Its address without a path, and its routes: a POST for each path. `integration` is its id in the template."""
+    """Its address up to the stage, and its routes: a POST for each path. `integration` is its id in the template."""
     api = apigateway.HttpApi(
         scope,
         "Api",
@@ -49,7 +54,7 @@ def http_address(
         scope,
         "Stage",
         http_api=api,
-        stage_name="$default",
+        stage_name=Fn.select(2, Fn.split("/", Aws.STACK_ID)),
         auto_deploy=True,
         throttle=apigateway.ThrottleSettings(
             rate_limit=throttle.requests_a_second, burst_limit=throttle.burst
@@ -65,4 +70,4 @@ def http_address(
             {**{f: f"$context.{f}" for f in fields}, "ip": "$context.identity.sourceIp"}
         ),
     )
-    return api.api_endpoint, routes
+    return f"{api.api_endpoint}/{stage.stage_name}", routes

@@ -43,6 +43,7 @@ class Throttle(NamedTuple):
 
 COMMANDS = Throttle(requests_a_second=1, burst=1, seconds=1.5)
 """The function starts a workflow and waits for nothing: 1 second where it is new, 0.2 else. The command line tries
-again by itself, for a minute: a class of thirty gets in."""
+again by itself, for a minute: a class of thirty gets in. A stranger's requests do not reach the stage that counts
+them (stacks/constructs/http/http_address.py)."""
 for slack, guard in ((SLACK_AT_ONCE, 1), (SLACK_BESIDE_NODE_POOLS, GUARD_AT_ONCE)):
     assert slack + EVENTS_AT_ONCE + COMMANDS.most_at_once + guard <= NEW_ACCOUNT - (ROOM - 1)  # noqa: S101 -- the sum of the lines above

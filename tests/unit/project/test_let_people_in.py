@@ -183,6 +183,6 @@ def test_no_policy_of_a_person_starts_a_workflow_and_each_leads_to_its_own_addre
     assert not [action for action in everything if action.startswith(("states:", "lambda:"))]
     for policy, authority in ((USING, "own"), (RUNNING, "lab")):
         [pattern] = resources(policy, "execute-api:Invoke")
-        place = "arn:aws:execute-api:REGION:ACCOUNT:API/$default/POST"
+        place = "arn:aws:execute-api:REGION:ACCOUNT:API/STAGE/POST"
         may = [path for path in PATHS if fnmatchcase(f"{place}/{path}", pattern)]
         assert may == [path for path in PATHS if path.startswith(f"{authority}/")]
