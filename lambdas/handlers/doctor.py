@@ -1,6 +1,6 @@
 """The doctor: once a month it runs the checks of `lamplighter doctor`, sends a notice and writes to the trail.
 
-It changes nothing else. An event that is delivered twice sends one notice.
+It changes nothing else. An event that is delivered again sends no second notice.
 """
 
 from collections.abc import Mapping

@@ -53,8 +53,6 @@ MOST = 3
 TO_ONE = frozenset({"slack.chat.postEphemeral", "slack.response_url"})
 DECLINED = frozenset(f"error {status}" for status in (200, *STATUSES) if status not in {429, 500, 503, 504})
 """Slack refuses what it would refuse again: the lab's own message in the channel shows the answer too."""
-KEPT_BEFORE = ("dynamodb.transact_write_items", "lost")
-"""The doctor keeps its result before it sends it. Whether it is kept is unknown, so the next try sends none."""
 NO_LEDGER = "error ResourceNotFoundException"
 """A first deploy has none, and no lease."""
 OF_OURS = ("Error: ", "Exception: ")
@@ -279,7 +277,7 @@ def _may_write(function: str, pk: str, sk: str) -> bool:
 def _differences(usual: Sequence[str], shown: Sequence[str], fault: Fault) -> Iterator[str]:
     """What is shown less often than without the fault, or more often than its outcome was unknown."""
     unknown = fault.kind in {"lost", "text", *DISTORTIONS} or fault.call in NOTES_IT
-    refused = (fault.call in TO_ONE and fault.kind in DECLINED) or (fault.call, fault.kind) == KEPT_BEFORE
+    refused = fault.call in TO_ONE and fault.kind in DECLINED
     for text in sorted({*usual, *shown}):
         least, most = usual.count(text), usual.count(text) * (MOST if unknown else 1)
         # A post whose time stamp is false is not found again, so it is not changed.

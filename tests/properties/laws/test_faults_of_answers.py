@@ -51,6 +51,9 @@ BROKE = {
     "a secret that could not be read in a new way failed its whole batch": Fault(
         "secretsmanager.get_secret_value", "foreign 0", "slack"
     ),
+    "a result of the doctor whose write nobody acknowledged sent no notice": Fault(
+        "dynamodb.transact_write_items", "lost", "doctor"
+    ),
     "CloudFormation was told once only where its address answered with nonsense": Fault(
         "https.PUT", "foreign 2", "deploy"
     ),

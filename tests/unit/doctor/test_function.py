@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ReadTimeoutError
 from botocore.stub import Stubber
 from moto.sns.models import sns_backends
 
@@ -39,6 +41,20 @@ def said(topic: str) -> list[tuple[str, str]]:
     return [(str(each[2]), str(each[1])) for each in sent]
 
 
+class AnswerLost:
+    """DynamoDB, which writes transactions, and whose answers to them get lost."""
+
+    def __init__(self, dynamodb: Any) -> None:
+        self._dynamodb = dynamodb
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._dynamodb, name)
+
+    def transact_write_items(self, **given: Any) -> None:
+        self._dynamodb.transact_write_items(**given)
+        raise ReadTimeoutError(endpoint_url="https://dynamodb")
+
+
 def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> None:
     ledger, lines = Ledger(LEDGER), [WELL, WRONG, UNKNOWN]
 
@@ -62,6 +78,19 @@ def test_a_visit_says_what_is_to_be_done_once_a_day_and_keeps_it(topic: str) -> 
 
     examining.tell(LAB, ledger, [WELL], EIGHT + timedelta(days=30))
     assert said(topic)[1][0] == "lab: The monthly check found nothing to do"
+
+
+def test_a_result_whose_write_nobody_acknowledged_has_sent_its_notice_once(topic: str) -> None:
+    dynamodb: Any = AnswerLost(boto3.client("dynamodb"))
+    with pytest.raises(OutsideFailed, match="TransactWriteItems"):
+        examining.tell(LAB, Ledger(LEDGER, dynamodb), [WRONG], EIGHT)
+
+    # Lambda tries the event again.
+    for minutes in (1, 3):
+        examining.tell(LAB, Ledger(LEDGER), [WRONG], EIGHT + timedelta(minutes=minutes))
+
+    assert len(said(topic)) == 1
+    assert len(Ledger(LEDGER).audit("*", EIGHT - timedelta(hours=1))) == 1
 
 
 def test_a_visit_answers_how_it_came_out() -> None:

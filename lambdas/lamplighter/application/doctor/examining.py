@@ -1,9 +1,10 @@
 """The doctor: once a month it runs the checks of `lamplighter doctor`, sends a notice and writes to the trail.
 
-It changes nothing else. An event that is delivered twice sends one notice.
+It changes nothing else. An event that is delivered again sends no second notice.
 """
 
 import os
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from lamplighter.domain.doctor.checks import examine
 from lamplighter.domain.doctor.examination_notice import in_short, of_examination, with_outcome
 from lamplighter.domain.doctor.line import LineOutcome, Unread
 from lamplighter.domain.notices import notification
-from lamplighter.errors import OutsideFailed
+from lamplighter.errors import LamplighterError, OutsideFailed
 from lamplighter.reasons.reason import reason
 from lamplighter.values import zones
 
@@ -61,9 +62,16 @@ def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:
 
 
 def tell(found: "Lab", ledger: "Ledger", lines: "Sequence[DoctorLine]", now: "datetime") -> None:
-    """Write the result into the trail, and send a notice if it is the first of the day."""
-    announcement = of_examination(lines, Texts(found.notify.language), clock_of(zones.zone(found.time_zone)))
-    short = in_short(lines)
+    """Write the result into the trail, and send a notice if none was sent on this day.
+
+    Each of the two has its mark, so a retry sends the notice of a result whose write nobody acknowledged.
+    """
+    day, short = f"doctor-{now:%Y-%m-%d}", in_short(lines)
+    if ledger.command(WHOLE_LAB, f"{day}-told") is not None:
+        return
     entry = Entry(now, WHOLE_LAB, "examined", WHO, reason("doctor.examined"), short)
-    if ledger.decide(WHOLE_LAB, Decision(f"doctor-{now:%Y-%m-%d}", "examined", short, now), entry):
-        telling.notices().say(notification.of(found.name, WHOLE_LAB, announcement))
+    ledger.decide(WHOLE_LAB, Decision(day, "examined", short, now), entry)
+    announcement = of_examination(lines, Texts(found.notify.language), clock_of(zones.zone(found.time_zone)))
+    telling.notices().say(notification.of(found.name, WHOLE_LAB, announcement))
+    with suppress(LamplighterError):  # a retry would send the notice again
+        ledger.decide(WHOLE_LAB, Decision(f"{day}-told", "examined", short, now))
