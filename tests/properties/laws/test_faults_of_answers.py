@@ -54,6 +54,9 @@ BROKE = {
     "a result of the doctor whose write nobody acknowledged sent no notice": Fault(
         "dynamodb.transact_write_items", "lost", "doctor"
     ),
+    "an answer that Slack refused in the channel was given nowhere": Fault(
+        "slack.chat.postEphemeral", "error 200", "board"
+    ),
     "CloudFormation was told once only where its address answered with nonsense": Fault(
         "https.PUT", "foreign 2", "deploy"
     ),

@@ -118,6 +118,22 @@ def test_a_refusal_names_the_call_and_the_code_and_no_token(slack: Slack) -> Non
     assert no.value.__cause__ is None
 
 
+@pytest.mark.parametrize("code", ["service_unavailable", "request_timeout", "missing_scope", "token_revoked"])
+def test_a_refusal_that_may_pass_or_that_somebody_can_mend_is_none_for_good(slack: Slack, code: str) -> None:
+    for _ in range(2):
+        slack.says(ok=False, error=code)
+    with pytest.raises(OutsideFailed, match=code) as refused:
+        api(slack, "xoxb-1", "xoxb-2").whisper("C1", "U1", SAID)
+    assert not isinstance(refused.value, Declined | Unanswered)
+
+
+@pytest.mark.parametrize("code", ["internal_error", "fatal_error"])
+def test_an_error_of_slacks_own_leaves_open_whether_it_was_posted(slack: Slack, code: str) -> None:
+    slack.says(ok=False, error=code)
+    with pytest.raises(Unanswered, match=code):
+        api(slack).whisper("C1", "U1", SAID)
+
+
 def test_a_message_that_is_gone_is_told_apart(slack: Slack) -> None:
     slack.says(ok=False, error="message_not_found")
     with pytest.raises(MessageGone):

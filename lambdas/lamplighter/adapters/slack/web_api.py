@@ -24,6 +24,10 @@ BASE_URL = "https://slack.com/api/"
 PATIENCE_SECONDS = 10
 SLOW_DOWN, SERVER_ERROR = 429, 500
 TOKEN_ERRORS = frozenset({"invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive"})
+MENDABLE = TOKEN_ERRORS | {"missing_scope", "service_unavailable", "request_timeout"}
+"""Slack does not take the call now. It may take it later, or when somebody has mended the app."""
+PERHAPS_DONE = frozenset({"internal_error", "fatal_error"})
+"""Some of the call may have worked (https://docs.slack.dev/reference/methods/chat.postEphemeral#errors)."""
 LOST = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "channel_not_found"})
 """An update of such a message will never be taken."""
 
@@ -160,6 +164,10 @@ def _error(refused: Exception, call: str, subject: Said) -> OutsideFailed | TryL
         failed = reason("slack.api.failed", call=call, subject=subject, status=str(status))
         return OutsideFailed(failed, call)
     refusal = reason("slack.api.refused", call=call, subject=subject, error=code)
+    if code in PERHAPS_DONE:
+        return Unanswered(refusal, call)
+    if code in MENDABLE:
+        return OutsideFailed(refusal, call)
     gone = call == "chat.update" and code in LOST
     return MessageGone(refusal, call) if gone else Declined(refusal, call)
 

@@ -1,8 +1,8 @@
 """Late answers to commands from Slack, and the messages of requests for approval.
 
-An answer goes to the response_url while that is valid, else to its asker alone in the channel. The board marks it in
-the ledger before it sends it, so that no two of its runs both send it. An answer whose run died with it is given by a
-later one.
+An answer goes to the response_url while that is valid, else to its asker alone: in the channel, or as a direct message
+where Slack refuses that for good. The board marks it in the ledger before it sends it, so that no two of its runs both
+send it. An answer whose run died with it is given by a later one.
 """
 
 from collections.abc import Mapping
@@ -70,10 +70,13 @@ def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object
     text = Marked(str(said.get("text") or ""))
     message = Message(text, blocks if isinstance(blocks, list) else ())
     try:
-        board.api.whisper(channel, user, message)
+        try:
+            board.api.whisper(channel, user, message)
+        except Declined as refused:  # the app is not in that channel, or may not post there
+            logger().warning("%s", refused)
+            board.api.post(user, message)
     except Declined as refused:
-        # The app is not in that channel, so it cannot post there. The lab's own message shows it too.
-        logger().warning("%s", refused)
+        logger().error("an answer is lost: %s", refused, extra={"user": user, "channel": channel})
 
 
 def show_ask(ask_id: str, board: "Board") -> None:

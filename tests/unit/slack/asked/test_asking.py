@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from lamplighter.adapters.slack.reply import NoLonger
+from lamplighter.adapters.slack.web_api import Declined
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.slack.kept import ApprovalRequest, Reply
 from lamplighter.errors import OutsideFailed
@@ -66,6 +67,30 @@ def test_where_the_address_is_used_up_its_asker_alone_hears_it_in_the_channel(la
     [(channel, user, said)] = lab.slack.whispers
     assert (channel, user) == (CHANNEL, STUDENT)
     assert "pool gpu is full until" in said["text"]
+
+
+def test_where_the_app_may_not_speak_in_the_channel_its_asker_gets_a_direct_message(lab: LabInSlack) -> None:
+    owe(lab)
+    decide(lab)
+    lab.slack.fails = [NoLonger("used_url"), Declined("restricted_action")]
+    lab.tell()
+    lab.tell()
+    [said] = lab.slack.messages
+    assert (said.channel, lab.slack.whispers) == (STUDENT, [])
+    assert "pool gpu is full until" in said.words
+
+
+def test_an_answer_that_slack_takes_nowhere_is_logged_as_lost(
+    lab: LabInSlack, caplog: pytest.LogCaptureFixture
+) -> None:
+    owe(lab)
+    decide(lab)
+    lab.slack.fails = [NoLonger("used_url"), Declined("restricted_action"), Declined("messages_tab_disabled")]
+    lab.tell()
+    lab.tell()
+    assert not lab.slack.messages
+    [lost] = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert lost.getMessage() == "an answer is lost: messages_tab_disabled"
 
 
 def test_half_an_hour_later_nobody_is_told(lab: LabInSlack) -> None:
