@@ -18,7 +18,7 @@ from tests.mutations.breakages import BREAKAGES, Breakage
 AT_ONCE = 2
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "mutations.md"
-SOURCES = ("lambdas", "local", "stacks", "cli", "tests", "lab.yaml", "pyproject.toml", "cdk.json")
+SOURCES = ("app.py", "lambdas", "local", "stacks", "cli", "tests", "lab.yaml", "pyproject.toml", "cdk.json")
 HEAD = """\
 # What the laws' test sees when a mechanism is gone
 
