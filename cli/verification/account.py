@@ -14,6 +14,7 @@ from cli.use.orders import waiting
 from cli.verification.outcome import Differs, Unfit
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.cloudformation import Stacks
+from lamplighter.data import prices
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money, cost
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 5.0
 CURRENCY = "USD"
 STACK_MINUTES = 15
+READ_SECONDS = 30
+"""EC2 answers when it has accepted every instance of a hundred."""
 CREATED, ROLLED_BACK = "CREATE_COMPLETE", "ROLLBACK_COMPLETE"
 DENIED = "is not authorized to perform", "with an explicit deny"
 FUNCTION = "AWS::Lambda::Function"
@@ -46,7 +49,7 @@ class Account:
     def call(self, service: str, operation: str, subject: str, **request: object) -> dict[str, Any]:
         """One call by boto3's names. Raises OutsideFailed or TryLater with its call and subject."""
         if service not in self._clients:
-            self._clients[service] = client(service)
+            self._clients[service] = client(service, read_seconds=READ_SECONDS)
         name = "".join(word.capitalize() for word in operation.split("_"))
         with outside(f"{service}:{name}", subject):
             reply: dict[str, Any] = getattr(self._clients[service], operation)(**request)
@@ -171,11 +174,16 @@ class Account:
     def _terms(self) -> Mapping[str, Terms]:
         return played.look(self.lab).terms
 
-    def cost(self, nodes: int, length: timedelta) -> Money:
-        """What nodes of the pool cost for so long."""
+    def cost(self, nodes: int, length: timedelta, instance_type: str | None = None) -> Money:
+        """What nodes of the pool cost for so long, or instances of a type at the price that Lamplighter ships."""
         if not nodes:
             return Money.zero(self.currency)
-        return cost(nodes, length, self._price(self.pool), self.currency)
+        if instance_type is None:
+            return cost(nodes, length, self._price(self.pool), self.currency)
+        price = prices.on_demand(self.region, instance_type, self.currency)
+        if price is None:
+            raise Unfit(f"the price of {instance_type} in {self.region} is not known in {self.currency}")
+        return cost(nodes, length, price, self.currency)
 
     @property
     def currency(self) -> str:
@@ -204,6 +212,10 @@ class Account:
 
     def functions(self) -> list[str]:
         """The names of all functions in the lab's stacks."""
+        return self.resources(FUNCTION)
+
+    def resources(self, kind: str) -> list[str]:
+        """The physical ids of all resources of a type in the lab's stacks."""
         names: list[str] = []
         for stack in Stacks().of_labs(self.lab.name):
             token: dict[str, str] = {}
@@ -214,7 +226,7 @@ class Account:
                 names += [
                     found["PhysicalResourceId"]
                     for found in page["StackResourceSummaries"]
-                    if found["ResourceType"] == FUNCTION
+                    if found["ResourceType"] == kind
                 ]
                 if "NextToken" not in page:
                     break

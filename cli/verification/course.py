@@ -25,7 +25,7 @@ def unfit(account: Account, step: Step, left: Money) -> str | None:
 
 def most(account: Account, step: Step) -> Money:
     """The most that a step can cost. Raises Unfit where no price is known."""
-    return account.cost(step.nodes, step.longest)
+    return account.cost(step.nodes, step.longest, step.instance_type)
 
 
 def play(
@@ -92,9 +92,8 @@ def _played(
         left = _undone(account, journal, tell)
     evidence += left
     seconds = round(monotonic() - began)
-    result = StepResult(
-        step.name, verdict, evidence, seconds, account.cost(step.nodes, timedelta(seconds=seconds))
-    )
+    price = account.cost(step.nodes, timedelta(seconds=seconds), step.instance_type)
+    result = StepResult(step.name, verdict, evidence, seconds, price)
     journal.end(result)
     tell(f"{step.name}: {result.verdict.value} after {result.seconds} s")
     if left:

@@ -30,7 +30,10 @@ class Play:
 
 @dataclass(frozen=True)
 class Step:
-    """One step. `nodes` run for at most `longest`, in which it is undone as well; `fits` raises Unfit."""
+    """One step. `nodes` run for at most `longest`, in which it is undone as well; `fits` raises Unfit.
+
+    The nodes are of the cheapest pool, or instances of `instance_type` that are not the lab's.
+    """
 
     name: str
     asks: str
@@ -39,6 +42,7 @@ class Step:
     play: Callable[[Play], None]
     fits: Callable[[Account], None] = lambda _: None
     nodes: int = 0
+    instance_type: str | None = None
     makes: str = "nothing"
 
 

@@ -18,6 +18,8 @@ from lamplighter.domain.commands.orders import EXPIRES_AFTER, closing
 from lamplighter.domain.leases.lease import Lease
 
 MINUTES_TO_ZERO = 45
+TAG = "lamplighter-verify"
+LISTED_WITHIN = timedelta(minutes=1)
 ABSENT = frozenset({"ResourceNotFoundException"})
 
 
@@ -27,11 +29,13 @@ class UndoKind(StrEnum):
     CONCURRENCY = "concurrency"
     LEASE = "lease"
     SIZE = "size"
+    INSTANCES = "instances"
 
 
 @dataclass(frozen=True)
 class Undo:
-    """One thing to undo: its kind and name; a lease is `LAB/POOL/REASON`, a size `LAB/POOL/GROUP`.
+    """One thing to undo: its kind and name; a lease is `LAB/POOL/REASON`, a size `LAB/POOL/GROUP`, instances the value
+    of their tag.
 
     `value` is the concurrency that was there before, None where none was; of a lease, the second since 1970 from which
     the lab grants its order no more.
@@ -70,6 +74,8 @@ def undo(account: Account, it: Undo) -> None:
             _close(account, it)
         case UndoKind.SIZE:
             _to_zero(account, it.name)
+        case UndoKind.INSTANCES:
+            _terminate(account, it.name)
 
 
 def table_is_absent(account: Account, name: str) -> bool:
@@ -133,6 +139,29 @@ def _to_zero(account: Account, name: str) -> None:
     account.until(
         f"the pool {pool} has no instance", zero, lambda: not account.lab.capacity.see(pool).existing
     )
+
+
+def instances(account: Account, value: str, *states: str) -> list[str]:
+    """The instances with this value of the tag, in these states."""
+    filters = [
+        {"Name": f"tag:{TAG}", "Values": [value]},
+        {"Name": "instance-state-name", "Values": list(states)},
+    ]
+    pages = account.call("ec2", "describe_instances", value, Filters=filters)["Reservations"]
+    return [instance["InstanceId"] for page in pages for instance in page["Instances"]]
+
+
+def _terminate(account: Account, value: str) -> None:
+    """Also those whose start had no answer: EC2 may list them later."""
+    listed = account.clock() + LISTED_WITHIN
+
+    def gone() -> bool:
+        alive = instances(account, value, "pending", "running", "stopping", "stopped")
+        if alive:
+            account.call("ec2", "terminate_instances", value, InstanceIds=alive)
+        return not alive and not instances(account, value, "shutting-down") and account.clock() > listed
+
+    account.until(f"EC2 has no instance of {value}", timedelta(minutes=15), gone)
 
 
 def _is_gone(account: Account, lab: str) -> bool:

@@ -89,6 +89,7 @@ class EmbeddedAws:
         HttpApi(self.server, self.around, self.functions)
         RestApi(self.server, self.around)
         self.moto_additions = MotoAdditions(self.server, self.around, seed=seed)
+        self.runtime.count = self.moto_additions.function_metrics.count
 
     def _may_log(self, function: FunctionSpec) -> bool:
         """Whether Lambda may write the function's log in the name of its role."""

@@ -40,6 +40,7 @@ from local.aws.events.alarms import Alarms
 from local.aws.events.delivery_faults import Delivery, DeliveryFaults
 from local.aws.events.events import Events
 from local.aws.events.scheduler import Firing, Scheduler
+from local.aws.functions.metrics import FunctionMetrics
 from local.aws.pricing import Pricing
 from local.aws.quotas import Quotas
 from local.aws.stepfunctions.limits import Limits
@@ -108,6 +109,7 @@ class MotoAdditions:
         ).install()
         NetworkFaults(self.switches, service_context, scaling)
         self.paths = NetworkPaths(service_context)
+        self.function_metrics = FunctionMetrics(service_context, self._timers)
         self._access = access = Access(service_context, self.clusters)
         self.self_managed = SelfManagedNodes(service_context, self.clusters, access)
         lives.listen(self.self_managed.instance_changed)

@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 
 from cli.verification.step import Step
-from cli.verification.steps import bus, failsafe, first_deploy, schedules, unleased, zones
+from cli.verification.steps import bus, failsafe, first_deploy, foreign_starts, schedules, unleased, zones
 
 CATALOGUE: Mapping[str, Step] = {
     step.name: step
-    for step in (zones.STEP, first_deploy.STEP, bus.STEP, schedules.STEP, unleased.STEP, failsafe.STEP)
+    for step in (
+        zones.STEP,
+        first_deploy.STEP,
+        bus.STEP,
+        schedules.STEP,
+        foreign_starts.STEP,
+        unleased.STEP,
+        failsafe.STEP,
+    )
 }

@@ -60,6 +60,9 @@ class InstanceLives:
         lives = self
 
         def run_instances(backend: EC2Backend, *args: object, **kwargs: object) -> Reservation:
+            asked_before = _of_token(backend, kwargs.get("client_token"))
+            if asked_before is not None:
+                return asked_before
             reservation = _run_instances(backend, *args, **kwargs)  # type: ignore[arg-type]
             for instance in reservation.instances:
                 lives._begin(instance)
@@ -149,6 +152,18 @@ class InstanceLives:
 def end(account_id: str, region: str, instance: str) -> None:
     """EC2 ends an instance by itself, or for the service that operates it: no protection holds."""
     ec2_backends[account_id][region].get_instance(instance).terminate()
+
+
+def _of_token(backend: EC2Backend, token: object) -> Reservation | None:
+    """What an earlier request with the token launched: a second one launches nothing
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html).
+    """
+    if token in (None, "ABCDE"):  # what moto takes where a request has none
+        return None
+    for reservation in backend.reservations.values():
+        if any(instance.client_token == token for instance in reservation.instances):
+            return reservation
+    return None
 
 
 def _set(instance: Instance, state: tuple[int, str]) -> None:

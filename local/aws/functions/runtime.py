@@ -18,6 +18,7 @@ from local.aws.api.server import Request, Response, Server
 from local.aws.faults import Faults
 from local.aws.functions.durations import Durations, Modelled
 from local.aws.functions.log_files import LogFiles
+from local.aws.functions.metrics import INVOCATIONS, THROTTLES
 from local.aws.functions.worker import FunctionSpec, Invocation, Outcome, Worker
 from local.aws.functions.worker_processes import WorkerProcesses
 from local.clock import VirtualClock
@@ -87,6 +88,8 @@ class Runtime:
         self.may_log: Callable[[FunctionSpec], bool] = lambda _: True
         #: Gets the new lines of a function for CloudWatch Logs: its ARN, the stream, the lines and their instant.
         self.keep_lines: Callable[[str, str, list[str], float], None] = lambda *_: None
+        #: Gets each invocation for CloudWatch: the function, its metric and the instant at which it began.
+        self.count: Callable[[str, str, float], None] = lambda *_: None
         server.page(PAGE, self._answer)
         server.application.heralds.append(self._calls)
         server.application.observers.append(self._called)
@@ -159,15 +162,19 @@ class Runtime:
 
     @contextmanager
     def _counted(self, function: str) -> Iterator[None]:
+        began = self._clock.time()
         with self._lock:
-            if self._full(function):
-                raise Throttled(function)
-            self._under_way[function] += 1
+            full = self._full(function)
+            self._under_way[function] += not full
+        if full:
+            self.count(function, THROTTLES, began)
+            raise Throttled(function)
         try:
             yield
         finally:
             with self._lock:
                 self._under_way[function] -= 1
+            self.count(function, INVOCATIONS, began)
 
     def _full(self, function: str) -> bool:
         """Whether no place is free: of a function's own, or of those that all functions without one share."""

@@ -106,10 +106,12 @@ def test_every_step_passes(day: VerifiedLab) -> None:
     said = day.verify("--record", "recording")
 
     assert said.code == 0, said
-    assert set(day.verdicts().values()) == {"passed"}, said.stdout
+    not_tried = {step for step, verdict in day.verdicts().items() if verdict == "not-tried"}
+    assert not_tried == {"foreign-starts"}, said.stdout  # it wants a NodePool
+    assert set(day.verdicts().values()) == {"passed", "not-tried"}, said.stdout
     assert day.left() == []
     recorded = {path.stem: path.read_text("utf-8") for path in (day.folder / "recording").iterdir()}
-    assert set(recorded) == set(day.verdicts())
+    assert set(recorded) == set(day.verdicts()) - not_tried
     account = day.api("sts").get_caller_identity()["Account"]
     lines = [line for text in recorded.values() for line in text.splitlines()]
     assert not [line for line in lines if account in line or re.search(r"\bdemo\b", line)]
