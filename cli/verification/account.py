@@ -83,8 +83,11 @@ class Account:
 
     # the throw-away stack
 
-    def create_stack(self, name: str, template: str, fails_at: str | None = None) -> Mapping[str, str]:
-        """Create a stack and wait until it is complete, or rolled back because this resource failed.
+    def create_stack(
+        self, name: str, template: str, fails_at: str | None = None, *, imports: bool = False
+    ) -> Mapping[str, str]:
+        """Create a stack and wait until it is complete, or rolled back because this resource failed. It `imports` what
+        an earlier one left, as `cdk deploy --import-existing-resources` does.
 
         Its roles have the permissions boundary that the lab's have: an organisation may demand it. Returns its
         outputs. Raises Differs at another end, Unfit where the caller may not make what is in it.
@@ -95,7 +98,10 @@ class Account:
             if boundary is not None and resource["Type"] == "AWS::IAM::Role":
                 resource["Properties"]["PermissionsBoundary"] = boundary
         request = {"TemplateBody": json.dumps(document), "Capabilities": ["CAPABILITY_IAM"]}
-        self.call("cloudformation", "create_stack", name, StackName=name, **request)
+        if imports:
+            self._import(name, request)
+        else:
+            self.call("cloudformation", "create_stack", name, StackName=name, **request)
         ended = self._settled(name)
         status, failed = ended["StackStatus"], self.failure(name)
         as_asked = CREATED if fails_at is None else ROLLED_BACK
@@ -106,6 +112,20 @@ class Account:
                 raise Unfit(f"the caller may not make the stack {name}: {failure}")
             raise Differs(f"the stack {name} ended {status}: {failure}")
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
+
+    def _import(self, name: str, request: Mapping[str, object]) -> None:
+        change = {"StackName": name, "ChangeSetName": name}
+        asked = {**change, **request, "ChangeSetType": "CREATE", "ImportExistingResources": True}
+        self.call("cloudformation", "create_change_set", name, **asked)
+
+        def ready() -> bool:
+            found = self.call("cloudformation", "describe_change_set", name, **change)
+            if found["Status"] == "FAILED":
+                raise Differs(f"CloudFormation refuses the change set {name}: {found['StatusReason']}")
+            return bool(found["Status"] == CREATED)
+
+        self.until(f"the change set {name} is complete", timedelta(minutes=STACK_MINUTES), ready)
+        self.call("cloudformation", "execute_change_set", name, **change)
 
     def delete_stack(self, name: str) -> None:
         """Delete a stack and wait until it is gone. A stack that does not exist is gone."""

@@ -3,13 +3,23 @@
 from collections.abc import Mapping
 
 from cli.verification.step import Step
-from cli.verification.steps import bus, failsafe, first_deploy, foreign_starts, schedules, unleased, zones
+from cli.verification.steps import (
+    again,
+    bus,
+    failsafe,
+    first_deploy,
+    foreign_starts,
+    schedules,
+    unleased,
+    zones,
+)
 
 CATALOGUE: Mapping[str, Step] = {
     step.name: step
     for step in (
         zones.STEP,
         first_deploy.STEP,
+        again.STEP,
         bus.STEP,
         schedules.STEP,
         foreign_starts.STEP,

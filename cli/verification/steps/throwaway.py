@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 from uuid import uuid4
 
 STACK = f"lamplighter-verify-{uuid4().hex[:8]}"
@@ -13,6 +14,8 @@ DENIED_SOURCE = "lamplighter-verify.denied"
 LATE = "Late"
 """The resource that fails where it is asked to."""
 RUNTIME = "python3.13"
+_KEPT = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
+"""As the ledger of a lab."""
 _UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
 
 _ANSWERS = """
@@ -41,7 +44,7 @@ def deploy(outcome: str) -> str:
     The output Joined is the resource's text, joined as the stacks of a lab join it.
     """
     resources = {
-        "Kept": {**_table(), "DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"},
+        "Kept": {**_table(), **_KEPT},
         "AnswersRole": _role("lambda"),
         "Answers": {
             "Type": "AWS::Lambda::Function",
@@ -97,6 +100,32 @@ def bus() -> str:
     return _template(resources)
 
 
+def named() -> str:
+    """The kinds of a lab that have names of their own. The table is the ledger: a destroy keeps it."""
+    table = _table()
+    table["Properties"] = {
+        **table["Properties"],
+        "StreamSpecification": {"StreamViewType": "KEYS_ONLY"},
+        "PointInTimeRecoverySpecification": {"PointInTimeRecoveryEnabled": True},
+    }
+    resources = {
+        "Kept": {**table, **_KEPT},
+        "Secret": {
+            "Type": "AWS::SecretsManager::Secret",
+            "Properties": {"Name": STACK, "SecretString": "{}"},
+        },
+        "Log": {"Type": "AWS::Logs::LogGroup", "Properties": {"LogGroupName": STACK, "RetentionInDays": 1}},
+        "Claim": {
+            "Type": "AWS::SSM::Parameter",
+            "Properties": {"Name": f"/{STACK}/claim", "Type": "String", "Value": "claimed"},
+        },
+        "Queue": {"Type": "AWS::SQS::Queue", "Properties": {"QueueName": STACK}},
+        "Bus": {"Type": "AWS::Events::EventBus", "Properties": {"Name": STACK}},
+        "Group": {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": STACK}},
+    }
+    return _template(resources, {"Stream": {"Fn::GetAtt": ["Kept", "StreamArn"]}})
+
+
 def concurrency_net(functions: Mapping[str, int | None], arns: Sequence[str], at: datetime) -> str:
     """Schedules that give each function its concurrency back at an instant, whatever becomes of this program.
 
@@ -140,7 +169,7 @@ def _schedules(
     return made
 
 
-def _table() -> dict[str, object]:
+def _table() -> dict[str, Any]:
     key = {"AttributeName": PARTITION_KEY}
     return {
         "Type": "AWS::DynamoDB::Table",

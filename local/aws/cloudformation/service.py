@@ -51,6 +51,18 @@ class CloudFormation:
         self._change_sets[arn] = self._change_sets[f"{request['StackName']}/{name}"] = request
         return {"Id": arn, "StackId": request["StackName"]}
 
+    def describe_change_set(self, request: Document) -> Document:
+        """It is complete at once."""
+        name, stack = request["ChangeSetName"], request.get("StackName")
+        if not {name, f"{stack}/{name}"} & self._change_sets.keys():
+            raise AwsError("ChangeSetNotFound", f"ChangeSet [{name}] does not exist")
+        return {
+            "ChangeSetName": name,
+            "StackName": stack,
+            "Status": "CREATE_COMPLETE",
+            "ExecutionStatus": "AVAILABLE",
+        }
+
     def execute_change_set(self, request: Document) -> Document:
         name = request["ChangeSetName"]
         found = self._change_sets.pop(name, None) or self._change_sets.pop(

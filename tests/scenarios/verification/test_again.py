@@ -1,0 +1,145 @@
+"""The step `again` of `lamplighter verify` needs no lab: it passes, each fault fails it, and nothing is left."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from local.aws.cloudformation import deployment
+from local.aws.cloudformation.deployment import Deployment
+from local.aws.cloudformation.kinds import Order, Physical
+from local.aws.cloudformation.registry import KINDS
+from tests.account_recording.administrator import administrator
+from tests.local.conftest import Aws, embedded
+from tests.scenarios.verification.test_verify import JOURNAL, THROWAWAY, patched
+from tests.steady.hang import HANG_SECONDS
+
+pytestmark = pytest.mark.long
+SECRET = "AWS::SecretsManager::Secret"
+VERIFY = sys.executable, "-m", "cli.main", "verify", "--yes", "--steps", "again", "--json", "report.json"
+
+
+class Verified:
+    """An account without a lab, and the folder in which the command is called."""
+
+    def __init__(self, aws: Aws, folder: Path) -> None:
+        self.aws, self.folder = aws, folder
+        self.environment: Mapping[str, str] = {
+            **os.environ,
+            **aws.environment(),
+            **administrator(aws.embedded),
+        }
+
+    def begun(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*VERIFY, *words],
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def verify(self, *words: str) -> tuple[str, str]:
+        """The verdict, and the last line of evidence."""
+        with self.begun(*words) as program:
+            program.communicate(timeout=HANG_SECONDS)
+        [result] = json.loads((self.folder / "report.json").read_text("utf-8"))["steps"]
+        return result["verdict"], result["evidence"][-1]
+
+    def left(self) -> list[str]:
+        """What is left in the account and in the folder."""
+        call = self.aws.call
+        names = [
+            *call("dynamodb", "list_tables")["TableNames"],
+            *(stack["StackName"] for stack in call("cloudformation", "describe_stacks")["Stacks"]),
+            *(secret["Name"] for secret in call("secretsmanager", "list_secrets")["SecretList"]),
+            *(group["logGroupName"] for group in call("logs", "describe_log_groups")["logGroups"]),
+            *(group["Name"] for group in call("scheduler", "list_schedule_groups")["ScheduleGroups"]),
+        ]
+        return [name for name in names if name.startswith(THROWAWAY)] + [
+            path.name for path in self.folder.glob(JOURNAL)
+        ]
+
+
+@pytest.fixture
+def verified(tmp_path: Path) -> Iterator[Verified]:
+    folder = tmp_path / "verify"
+    folder.mkdir()
+    with embedded(tmp_path) as aws:
+        aws.clock.hurry(True)
+        yield Verified(aws, folder)
+
+
+def test_the_same_names_are_deployed_again(verified: Verified) -> None:
+    assert verified.verify()[0] == "passed"
+    assert verified.left() == []
+
+
+@contextmanager
+def secrets_have_a_recovery_window() -> Iterator[None]:
+    def deleted(order: Order, physical: Physical) -> None:
+        order.call("secretsmanager", "delete_secret", SecretId=physical.id)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(KINDS, SECRET, replace(KINDS[SECRET], delete=deleted))
+        yield
+
+
+@contextmanager
+def a_roll_back_deletes_what_it_imported() -> Iterator[None]:
+    roll_back = Deployment._roll_back
+
+    def forgets(of_stack: Deployment, *how: str) -> None:
+        of_stack.imported.clear()
+        roll_back(of_stack, *how)
+
+    with patched(Deployment, "_roll_back", forgets):
+        yield
+
+
+FAULTS: dict[str, tuple[Callable[[], AbstractContextManager[None]], str]] = {
+    "the destroy keeps nothing": (
+        lambda: patched(deployment, "RETAIN", frozenset()),
+        "the destroy deleted the table",
+    ),
+    "a roll-back deletes": (a_roll_back_deletes_what_it_imported, "the roll-back of a deploy"),
+    "nothing is imported": (
+        lambda: patched(Deployment, "_there", lambda *_: None),
+        "Kept: ",
+    ),
+    "the secret's name is taken": (secrets_have_a_recovery_window, "Secret: "),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_fails_the_step(verified: Verified, fault: str) -> None:
+    makes, evidence = FAULTS[fault]
+    with makes():
+        verdict, last = verified.verify()
+
+    assert verdict == "failed"
+    assert evidence in last
+    assert verified.left() == []
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_ends_early_leaves_nothing(verified: Verified, sent: int) -> None:
+    with verified.begun() as program:
+        assert program.stderr is not None
+        for said in program.stderr:
+            if "the destroy kept the table" in said:
+                program.send_signal(sent)
+                break
+        program.communicate(timeout=HANG_SECONDS)
+    assert JOURNAL in verified.left()
+
+    assert verified.verify("--resume")[0] == "passed"
+    assert verified.left() == []
