@@ -226,7 +226,9 @@ def role_of(access_key_id: str) -> Any | None:
 def may_assume(role_arn: str, by: Service, state: State, action: str = "sts:AssumeRole") -> bool:
     """Whether the role exists and its trust policy allows the service to assume it, or another action of a trust."""
     role = _role(role_arn)
-    return role is not None and trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
+    if role is None or not PROPAGATION.knows(role):
+        return False
+    return trusts(role.arn, role.assume_role_policy_document, by.caller(), state, action)
 
 
 def refuse_untrusted(role_arn: str, by: Service, state: State, *, tagged: bool = False) -> None:

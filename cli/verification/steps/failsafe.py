@@ -1,6 +1,6 @@
 """Whether the failsafe alone brings a pool to zero: every function of the lab may run at no time."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -8,7 +8,7 @@ from cli.use import orders
 from cli.verification.account import Account
 from cli.verification.outcome import Differs, Unfit
 from cli.verification.step import Play, Step
-from cli.verification.steps import throwaway
+from cli.verification.steps import scheduler, throwaway
 from cli.verification.steps.unleased import fits
 from cli.verification.undo import Undo, UndoKind
 from lamplighter.domain.commands.command import Verb
@@ -79,14 +79,23 @@ def _stop_functions(play: Play) -> Collection[str]:
         reserved[name] = _concurrency(account, name)
         arns.append(f"arn:aws:lambda:{account.region}:{account.id}:function:{name}")
     play.undo(Undo(UndoKind.STACK, throwaway.STACK))
-    net = throwaway.concurrency_net(reserved, arns, account.clock() + NET_AFTER)
-    account.create_stack(throwaway.STACK, net)
+    role = account.create_stack(throwaway.STACK, throwaway.concurrency_net(arns))[throwaway.ROLE]
+    calls = [_gives_back(name, before) for name, before in reserved.items()]
+    scheduler.create(account, role, account.clock() + NET_AFTER, calls)
     for name, before in reserved.items():
         play.undo(Undo(UndoKind.CONCURRENCY, name, before))
         request = {"FunctionName": name, "ReservedConcurrentExecutions": 0}
         account.call("lambda", "put_function_concurrency", name, **request)
     play.evidence(f"{len(reserved)} functions may not run; a schedule gives that back if this program cannot")
     return reserved
+
+
+def _gives_back(function: str, reserved: int | None) -> tuple[str, Mapping[str, object]]:
+    """The call by which a function has its reserved concurrency again."""
+    if reserved is None:
+        return "lambda:deleteFunctionConcurrency", {"FunctionName": function}
+    request = {"FunctionName": function, "ReservedConcurrentExecutions": reserved}
+    return "lambda:putFunctionConcurrency", request
 
 
 def _concurrency(account: Account, function: str) -> int | None:

@@ -1,8 +1,7 @@
 """The throw-away stack of the steps: its name, and the templates that they deploy."""
 
 import json
-from collections.abc import Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Mapping
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +15,9 @@ LATE = "Late"
 RUNTIME = "python3.13"
 _KEPT = {"DeletionPolicy": "RetainExceptOnCreate", "UpdateReplacePolicy": "Retain"}
 """As the ledger of a lab."""
-_UNIVERSAL = "arn:aws:scheduler:::aws-sdk:"
+ROLE = "Role"
+"""The output with the ARN of the schedules' role."""
+_ROLE = {ROLE: {"Fn::GetAtt": ["SchedulesRole", "Arn"]}}
 
 _ANSWERS = """
 import json, urllib.request
@@ -70,11 +71,10 @@ def deploy(outcome: str) -> str:
     return _template(resources, {"Joined": {"Fn::Join": ["-", ["size", {"Fn::GetAtt": [LATE, "Size"]}]]}})
 
 
-def schedule(at: datetime) -> str:
-    """A table, and a schedule that writes an item into it at an instant, by a universal target and with no code."""
-    item = {"TableName": TABLE, "Item": {PARTITION_KEY: {"S": "fired"}}}
+def schedule() -> str:
+    """A table, and a group for a schedule that may write an item into it."""
     grant = {"Action": "dynamodb:PutItem", "Resource": {"Fn::GetAtt": ["Fired", "Arn"]}}
-    return _template({"Fired": _table(), **_schedules([("dynamodb:putItem", item)], at, grant)})
+    return _template({"Fired": _table(), **_schedules(grant)}, _ROLE)
 
 
 def bus() -> str:
@@ -126,47 +126,19 @@ def named() -> str:
     return _template(resources, {"Stream": {"Fn::GetAtt": ["Kept", "StreamArn"]}})
 
 
-def concurrency_net(functions: Mapping[str, int | None], arns: Sequence[str], at: datetime) -> str:
-    """Schedules that give each function its concurrency back at an instant, whatever becomes of this program.
-
-    `functions` has the reserved concurrency that each has now, None where it has none.
-    """
+def concurrency_net(arns: Collection[str]) -> str:
+    """A group for schedules that may give each of these functions its concurrency back."""
     grant = {
         "Action": ["lambda:DeleteFunctionConcurrency", "lambda:PutFunctionConcurrency"],
         "Resource": list(arns),
     }
-    calls: list[tuple[str, Mapping[str, object]]] = [
-        ("lambda:deleteFunctionConcurrency", {"FunctionName": name})
-        if reserved is None
-        else (
-            "lambda:putFunctionConcurrency",
-            {"FunctionName": name, "ReservedConcurrentExecutions": reserved},
-        )
-        for name, reserved in functions.items()
-    ]
-    return _template(_schedules(calls, at, grant))
+    return _template(_schedules(grant), _ROLE)
 
 
-def _schedules(
-    calls: Sequence[tuple[str, Mapping[str, object]]], at: datetime, grant: Mapping[str, object]
-) -> dict[str, object]:
-    made: dict[str, object] = {"SchedulesRole": _role("scheduler", grant)}
-    for number, (call, request) in enumerate(calls):
-        made[f"Schedule{number}"] = {
-            "Type": "AWS::Scheduler::Schedule",
-            "Properties": {
-                "Name": f"{STACK}-{number}",
-                "ScheduleExpression": f"at({at:%Y-%m-%dT%H:%M:%S})",
-                "ScheduleExpressionTimezone": "UTC",
-                "FlexibleTimeWindow": {"Mode": "OFF"},
-                "Target": {
-                    "Arn": f"{_UNIVERSAL}{call}",
-                    "RoleArn": {"Fn::GetAtt": ["SchedulesRole", "Arn"]},
-                    "Input": json.dumps(request),
-                },
-            },
-        }
-    return made
+def _schedules(grant: Mapping[str, object]) -> dict[str, object]:
+    """Schedules are deleted with their group."""
+    group = {"Type": "AWS::Scheduler::ScheduleGroup", "Properties": {"Name": STACK}}
+    return {"SchedulesRole": _role("scheduler", grant), "Schedules": group}
 
 
 def _table() -> dict[str, Any]:

@@ -2,11 +2,13 @@
 
 IAM answers reads of a policy at once; only decisions lag. A change through a role's session lags. A change by
 CloudFormation or a person acts at once here, because nothing of ours decides within the same seconds.
+Other services know a new role at once too, unless a test says otherwise.
 Source: IAM user guide, "Changes that I make are not always immediately visible".
 """
 
 import threading
 from collections.abc import Mapping
+from datetime import UTC
 
 from moto.iam.models import Role
 from moto.iam.responses import IamResponse
@@ -26,6 +28,8 @@ class Propagation:
 
     def __init__(self) -> None:
         self.seconds = USUAL_SECONDS
+        #: For so long, services do not know a new role, as in https://github.com/aws/aws-sdk-js-v3/issues/6494.
+        self.new_role_seconds = 0.0
         self._lock = threading.Lock()
         #: By role id: the moments from which policies act, and the policies. The first entry acts before them all.
         self._changes: dict[str, list[tuple[float, dict[str, str]]]] = {}
@@ -33,8 +37,13 @@ class Propagation:
     def forget(self) -> None:
         """Starts anew, for a new cloud."""
         with self._lock:
-            self.seconds = USUAL_SECONDS
+            self.seconds, self.new_role_seconds = USUAL_SECONDS, 0.0
             self._changes.clear()
+
+    def knows(self, role: Role) -> bool:
+        """Whether the services know the role by now."""
+        created = role.create_date.replace(tzinfo=UTC).timestamp()
+        return virtual_time.clock().time() >= created + self.new_role_seconds
 
     def note(self, role: Role, before: Documents) -> None:
         """A session has changed the inline policies of a role."""

@@ -92,6 +92,14 @@ def test_a_role_that_does_not_trust_scheduler_is_refused(aws):
         schedule(aws, role="arn:aws:iam::123456789012:role/nobody")
 
 
+def test_a_new_role_is_not_known_for_some_seconds_where_a_test_wants_it(aws):
+    aws.embedded.moto_additions.propagation.new_role_seconds = 10
+    with pytest.raises(ClientError, match="must allow AWS EventBridge Scheduler to assume the role"):
+        schedule(aws)
+    aws.clock.sleep(11)
+    schedule(aws)
+
+
 def test_an_update_forgets_what_it_is_not_given(aws):
     role = scheduler_role(aws, "eks:*")
     schedule(

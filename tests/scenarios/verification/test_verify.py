@@ -188,6 +188,18 @@ def test_what_the_caller_may_not_make_is_no_answer_of_aws(day: VerifiedLab) -> N
     assert day.left() == []
 
 
+def test_a_role_that_scheduler_does_not_know_yet_is_no_answer_of_aws(day: VerifiedLab) -> None:
+    with patched(day.cloud.aws.moto_additions.propagation, "new_role_seconds", 60):
+        said = day.verify("--steps", "schedules")
+    assert day.verdicts() == {"schedules": "passed"}, said
+
+    with patched(day.cloud.aws.moto_additions.propagation, "new_role_seconds", 3600):
+        said = day.verify("--steps", "schedules")
+    assert (said.code, day.verdicts()) == (3, {"schedules": "not-tried"}), said
+    assert "must allow AWS EventBridge Scheduler to assume the role" in said.stdout
+    assert day.left() == []
+
+
 @pytest.mark.parametrize(
     ("step", "line"),
     [

@@ -188,7 +188,7 @@ def test_a_role_has_the_boundary_of_the_organisation(account: Account, made: Lab
     boundary = "arn:aws:iam::123456789012:policy/organisation-boundary"
     lab = Lab.model_validate({"name": "lab", "permissions_boundary": boundary})
     made.capacity.ledger.put_document(lab.to_json(), EIGHT)
-    account.create_stack(throwaway.STACK, throwaway.schedule(EIGHT))
+    account.create_stack(throwaway.STACK, throwaway.schedule())
     iam = boto3.client("iam")
     [name] = [role["RoleName"] for role in iam.list_roles()["Roles"] if throwaway.STACK in role["RoleName"]]
     assert iam.get_role(RoleName=name)["Role"]["PermissionsBoundary"]["PermissionsBoundaryArn"] == boundary
