@@ -78,7 +78,7 @@ def _played(
     journal.begin(step.name, most(account, step))
     verdict, known = StepVerdict.PASSED, True
     try:
-        step.play(Play(account, note, journal.promise))
+        step.play(Play(account, note, journal.promise, journal.undone))
     except Differs as differs:
         note(str(differs))
         verdict = StepVerdict.FAILED

@@ -20,12 +20,13 @@ class StepVerdict(StrEnum):
 class Play:
     """What a playing step uses: the account, a place for its evidence, and the promise to undo what it makes.
 
-    `undo` is called before something is made: whatever happens then, it is undone.
+    `undo` is called before something is made: whatever happens then, it is undone. `not_made` takes a promise back.
     """
 
     account: Account
     evidence: Callable[[str], None]
     undo: Callable[[Undo], None]
+    not_made: Callable[[Undo], None]
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from cli.verification.undo import Undo, UndoKind
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords
+from lamplighter.errors import BadInput, Refused
 
 LENGTH = timedelta(minutes=15)
 STARTED_WITHIN = timedelta(minutes=10)
@@ -56,9 +57,17 @@ def _opened(play: Play) -> str:
     order = orders.order(account.lab, Verb.OPEN, account.pool)
     order = replace(opening(order, OpenWords(because=throwaway.STACK), LENGTH), nodes=1)
     name = f"{account.lab.name}/{account.pool}/{order.because}"
-    play.undo(Undo(UndoKind.LEASE, name, int(order.expires.timestamp())))
-    decision = orders.give(account.lab, order)
+    lease = Undo(UndoKind.LEASE, name, int(order.expires.timestamp()))
+    play.undo(lease)
+    try:
+        decision = orders.give(account.lab, order)
+    except (BadInput, Refused):
+        # The lab's address took no order.
+        play.not_made(lease)
+        raise
     if decision.outcome != "granted" or decision.lease is None:
+        # The order has its answer: none comes any more.
+        play.not_made(lease)
         raise Unfit(f"the lab did not grant a lease of one node: {decision.reason}")
     return decision.lease
 

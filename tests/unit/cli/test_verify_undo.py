@@ -6,7 +6,9 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import boto3
@@ -19,8 +21,9 @@ from cli.verification.account import Account
 from cli.verification.journal import Journal
 from cli.verification.outcome import Unfit
 from cli.verification.step import Play, Step
-from cli.verification.steps import throwaway
+from cli.verification.steps import failsafe, throwaway
 from cli.verification.undo import Undo, UndoKind, undo
+from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import BadInput, OutsideFailed
@@ -176,6 +179,47 @@ def test_a_lease_of_another_pool_keeps_no_node(account: Account, made: LabOnMoto
     undo(account, Undo(UndoKind.SIZE, f"lab/gpu/{made.group}"))
     [group] = aws.describe_auto_scaling_groups(AutoScalingGroupNames=[made.group])["AutoScalingGroups"]
     assert group["DesiredCapacity"] == 0
+
+
+class Accepts(BaseHTTPRequestHandler):
+    """The address of a lab: it takes every command."""
+
+    def do_POST(self) -> None:
+        body = b'{"id": "the-command"}'
+        self.send_response(202)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with HTTPServer(("127.0.0.1", 0), Accepts) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def test_a_refused_order_leaves_no_lease_to_wait_for(made: LabOnMoto, address: str, tmp_path: Path) -> None:
+    decision = Decision("the-command", "refused", "the budget is reached", EIGHT)
+    made.capacity.ledger.decide("gpu", decision)
+    outputs = {"LedgerTable": LEDGER, "CommandsUrl": address, "Region": REGION}
+    account = Account("123456789012", REGION, lambda: EIGHT, Deployment("lab", outputs, Says(EIGHT)))
+    said: list[str] = []
+    journal = Journal(tmp_path / "journal.json", "an account")
+    course.play(account, [failsafe.STEP], LIMIT, journal, said.append, said.append)
+    assert journal.results[0].evidence == ["the lab did not grant a lease of one node: the budget is reached"]
+    assert not [line for line in said if "undoing lease" in line]
+
+
+def test_an_order_that_the_lab_did_not_take_leaves_no_lease_to_wait_for(
+    account: Account, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    journal = Journal(tmp_path / "journal.json", "an account")
+    course.play(account, [failsafe.STEP], LIMIT, journal, said.append, said.append)
+    assert "this version of the lab has no address for 'open'" in journal.results[0].evidence[0]
+    assert not [line for line in said if "undoing lease" in line]
 
 
 def test_what_a_destroyed_lab_had_is_undone(account: Account) -> None:
