@@ -159,6 +159,48 @@ def test_a_fault_fails_its_step(day: VerifiedLab, step: str) -> None:
     assert day.left() == []
 
 
+@contextmanager
+def somebody_orders_zero(day: VerifiedLab) -> Iterator[None]:
+    """While no function of the lab runs, a schedule of somebody else orders zero every two minutes."""
+    iam, scheduler = day.api("iam"), day.api("scheduler")
+    group = next(
+        group["AutoScalingGroupName"]
+        for group in day.api("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
+        if any(tag["Key"] == "eks:nodegroup-name" and "gpu" in tag["Value"] for tag in group["Tags"])
+    )
+    trust = {
+        "Effect": "Allow",
+        "Principal": {"Service": "scheduler.amazonaws.com"},
+        "Action": "sts:AssumeRole",
+    }
+    allowed = {"Effect": "Allow", "Action": "autoscaling:*", "Resource": "*"}
+    document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
+    role = iam.create_role(RoleName="somebody", AssumeRolePolicyDocument=document)["Role"]["Arn"]
+    document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
+    iam.put_role_policy(RoleName="somebody", PolicyName="any", PolicyDocument=document)
+    target = {
+        "Arn": "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup",
+        "RoleArn": role,
+        "Input": json.dumps({"AutoScalingGroupName": group, "DesiredCapacity": 0}),
+    }
+    rate, window = "rate(2 minutes)", {"Mode": "OFF"}
+    scheduler.create_schedule(Name="any", ScheduleExpression=rate, FlexibleTimeWindow=window, Target=target)
+    try:
+        with ways.functions_dead(day):
+            yield
+    finally:
+        scheduler.delete_schedule(Name="any")
+
+
+def test_a_node_that_something_else_took_says_nothing_good_of_the_guard(day: VerifiedLab) -> None:
+    with somebody_orders_zero(day):
+        said = day.verify("--steps", "unleased")
+
+    assert (said.code, day.verdicts()) == (1, {"unleased": "failed"}), said
+    assert "something else ordered zero" in said.stdout
+    assert day.left() == []
+
+
 def test_a_first_deploy_that_fails_early_proves_nothing(day: VerifiedLab) -> None:
     code, late = functions._code, iter([False])
 
@@ -206,7 +248,7 @@ def test_a_role_that_scheduler_does_not_know_yet_is_no_answer_of_aws(day: Verifi
         ("first-deploy", "a first deploy that failed late"),
         ("bus", "alone is refused"),
         ("schedules", "a schedule is set"),
-        ("unleased", "the guard ordered zero"),
+        ("unleased", "zero was ordered"),
         ("failsafe", "functions may not run"),
     ],
 )
