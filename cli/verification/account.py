@@ -109,7 +109,8 @@ class Account:
             failure = ": ".join(failed)
             # Of a service control policy, a boundary or the caller's own policies.
             if any(words in failure for words in DENIED):
-                raise Unfit(f"the caller may not make the stack {name}: {failure}")
+                advice = _advice(failure, boundary)
+                raise Unfit(f"the caller may not make the stack {name}: {failure}{advice}")
             raise Differs(f"the stack {name} ended {status}: {failure}")
         return {output["OutputKey"]: output["OutputValue"] for output in ended.get("Outputs", [])}
 
@@ -252,3 +253,14 @@ class Account:
                     break
                 token = {"NextToken": page["NextToken"]}
         return names
+
+
+def _advice(failure: str, boundary: str | None) -> str:
+    """What to set where an organisation denies a role: it may demand a permissions boundary."""
+    if "iam:CreateRole" not in failure or DENIED[1] not in failure:
+        return ""
+    if boundary is None:
+        return "; if the organisation demands a permissions boundary, set the lab's key permissions_boundary"
+    return (
+        f"; the role has the boundary of the lab's key permissions_boundary, {boundary}: is it the right one?"
+    )

@@ -227,6 +227,7 @@ def test_what_the_caller_may_not_make_is_no_answer_of_aws(day: VerifiedLab) -> N
 
     assert said.code == 0, said.stdout + said.stderr
     assert day.verdicts() == {"first-deploy": "not-tried", "schedules": "not-tried"}
+    assert said.stdout.count("set the lab's key permissions_boundary") == 2
     assert day.left() == []
 
 
