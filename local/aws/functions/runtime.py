@@ -16,6 +16,7 @@ from pathlib import Path
 from local.aws import iam
 from local.aws.api.server import Request, Response, Server
 from local.aws.faults import Faults
+from local.aws.functions import system_log
 from local.aws.functions.durations import Durations, Modelled
 from local.aws.functions.log_files import LogFiles
 from local.aws.functions.metrics import INVOCATIONS, THROTTLES
@@ -102,7 +103,7 @@ class Runtime:
                 return _exited(invocation.id, 1)
             worker = self._take(spec)
             self.faults.starts(spec.name, invocation.id, payload)
-            self._logs.write(spec.name, f"START RequestId: {invocation.id} Version: {spec.version}")
+            self._logs.write(spec.name, system_log.start(spec, invocation.id, self._clock.now()))
             invocation.fiber = self._clock.fiber()
             init = self._initialise(worker, invocation)
             began = self._clock.time()
@@ -112,8 +113,8 @@ class Runtime:
                 self._work(worker, invocation)
             self._clock.recall()
             self._let_it_take(worker, invocation)
-            report = _report(spec, invocation.id, self._clock.time() - began, init)
-            self._logs.write(spec.name, f"END RequestId: {invocation.id}\n{report}")
+            took, ended = self._clock.time() - began, self._clock.now()
+            self._logs.write(spec.name, system_log.report(spec, invocation.id, took, init, ended))
             self._keep(worker)
             self._give_back(worker)
             assert invocation.outcome is not None  # noqa: S101 (ended above)
@@ -382,16 +383,6 @@ def _event(worker: Worker) -> Response:
             "Lambda-Runtime-Deadline-Ms": str(deadline),
             "Lambda-Runtime-Invoked-Function-Arn": worker.spec.arn,
         },
-    )
-
-
-def _report(spec: FunctionSpec, request_id: str, took: float, init: float | None) -> str:
-    """The last line of an invocation's log: https://docs.aws.amazon.com/lambda/latest/dg/python-logging.html"""
-    billed = math.ceil((took + (init or 0.0)) * 1000)
-    started = "" if init is None else f" Init Duration: {init * 1000:.2f} ms"
-    return (
-        f"REPORT RequestId: {request_id} Duration: {took * 1000:.2f} ms Billed Duration: {billed} ms"
-        f" Memory Size: {spec.memory} MB{started}"
     )
 
 

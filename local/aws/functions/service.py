@@ -103,6 +103,7 @@ class LambdaService:
             version=str(function.version)
             if ":" in function.function_arn.split(":function:")[1]
             else "$LATEST",
+            log_format=function.log_format,
             environment={**(function.environment_vars or {}), **tools},
             scratch_in=("HOME", "TMPDIR", *(["TEST_OUTDIR"] if tools else [])),
             own_time=bool(tools),
@@ -172,6 +173,7 @@ def _created(service: LambdaService, original: Any) -> Any:
             )
         original(function, account_id, spec, region, version)
         function.dead_letter_arn = (spec.get("DeadLetterConfig") or {}).get("TargetArn")
+        function.log_format = (spec.get("LoggingConfig") or {}).get("LogFormat", "Text")
 
     return created
 

@@ -35,6 +35,8 @@ class FunctionSpec:
     memory: int
     region: str
     version: str = "$LATEST"
+    #: In which Lambda writes its own lines into the log: `Text` or `JSON`.
+    log_format: str = "Text"
     #: The folders that it imports from beside its code: the packages of its layers.
     packages: tuple[Path, ...] = (OURS,)
     environment: Mapping[str, str] = field(default_factory=dict)

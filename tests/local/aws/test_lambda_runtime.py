@@ -1,6 +1,7 @@
 """Lambda functions run as workers of their own: what a handler sees, and what its ends come to."""
 
 import io
+import json
 import math
 import os
 import re
@@ -257,6 +258,17 @@ def test_the_report_of_a_cold_start_bills_its_init(aws):
     assert told is not None
     assert int(told[2]) == math.ceil(float(told[1]) + 900)
     assert "Init" not in warm
+
+
+def test_the_report_is_json_where_the_function_asks_for_it(aws):
+    aws.function("f", COUNT, MemorySize=512, LoggingConfig={"LogFormat": "JSON"})
+    aws.invoke("f")
+    aws.invoke("f")
+    lines = [json.loads(line) for line in aws.runtime.logs("f").splitlines() if "platform." in line]
+    assert [line["type"] for line in lines] == ["platform.start", "platform.report"] * 2
+    cold, warm = (line["record"]["metrics"] for line in lines[1::2])
+    assert (cold["initDurationMs"], cold["memorySizeMB"]) == (900, 512)
+    assert "initDurationMs" not in warm
 
 
 def test_nothing_is_written_beside_a_functions_code(aws):

@@ -10,7 +10,7 @@ from local.aws.cloudformation.api_parameters import fitted
 from local.aws.cloudformation.kinds import Failed, Kind, Order, Physical, removed, tolerant
 from local.aws.iam import LAMBDA, role_may
 
-#: Properties for Lambda's logs, and others without an effect here.
+#: Properties whose change has no effect here, and others that have calls of their own.
 LEFT_OUT = (
     "FunctionName",
     "Code",
@@ -51,7 +51,8 @@ def _code(order: Order) -> dict[str, Any]:
 
 def _function(order: Order) -> Physical:
     name = order.name("FunctionName")
-    reply = order.shaped("lambda", "create_function", *LEFT_OUT, FunctionName=name, Code=_code(order))
+    leave = [key for key in LEFT_OUT if key != "LoggingConfig"]
+    reply = order.shaped("lambda", "create_function", *leave, FunctionName=name, Code=_code(order))
     made = Physical(name, {"Arn": reply["FunctionArn"]})
     try:
         _reserve(order, name)
