@@ -29,6 +29,7 @@ _IDS = re.compile(
 )
 _KEYS = {"KeyName", "ec2SshKey"}
 _TAGS_OF_AWS = ("aws:autoscaling:", "aws:cloudformation:", "eks:", "k8s.io/", "kubernetes.io/")
+_PRIVATE = {"logs", "secretsmanager", "sts"}
 _PARAMETERS = "lamplighter_parameters"
 
 
@@ -100,7 +101,7 @@ class Recording:
 def _of_others(service: str, operation: str, asked: Mapping[str, Any]) -> bool:
     if service == "dynamodb":
         return asked.get("TableName") != throwaway.TABLE
-    return service == "sts" or (operation == "DescribeStacks" and "StackName" not in asked)
+    return service in _PRIVATE or (operation == "DescribeStacks" and "StackName" not in asked)
 
 
 @contextmanager

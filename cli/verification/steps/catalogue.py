@@ -10,6 +10,7 @@ from cli.verification.steps import (
     first_deploy,
     foreign_starts,
     schedules,
+    slack,
     unleased,
     zones,
 )
@@ -22,6 +23,7 @@ CATALOGUE: Mapping[str, Step] = {
         again.STEP,
         bus.STEP,
         schedules.STEP,
+        slack.STEP,
         foreign_starts.STEP,
         unleased.STEP,
         failsafe.STEP,
