@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
@@ -18,13 +17,12 @@ from lamplighter.lab.model import Lab
 from lamplighter.labfile import file as labfile
 from local.cache_folder import cache_folder
 from local.stack_template import StackTemplate
+from local.synthesis.synthesiser import CHECKOUT, Synthesiser
 
-CHECKOUT = Path(__file__).resolve().parent.parent
 #: The sources of an assembly, beside the lab.
 SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
 #: How many assemblies are kept; one is about 150 MB.
 KEPT = 3
-CHILD_PROCESS = Path(__file__).with_name("child_process.py")
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,20 @@ def synthesise(
     `slack` is the channel for a lab that has no Slack of its own and gets one. `started` is called with a function that
     stops the synthesis. Raises BadInput with the lab's problems, a line each; OutsideFailed for any other failure.
     """
-    folder = cache_folder() / "assemblies" / _digest(lab, slack)
+    code = _code()
+    folder = cache_folder() / "assemblies" / _digest(lab, code, slack)
     if _hold(folder):
         folder.touch()
         return Assembly(folder)
     folder.parent.mkdir(exist_ok=True)
-    draft, scratch = (Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-")) for _ in range(2))
+    draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix="draft-"))
     _hold(draft)
-    _hold(scratch)
     try:
-        _run(lab, draft, scratch, started, slack)
+        _run(lab, draft, code, started, slack)
         with suppress(OSError):  # another process was first
             draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-        shutil.rmtree(scratch, ignore_errors=True)
     if not _hold(folder):
         raise OutsideFailed(f"the assembly {folder} was removed as soon as it was made")
     _forget_old(folder.parent)
@@ -85,49 +82,32 @@ def synthesise(
 
 
 def _run(
-    lab: Path,
-    out: Path,
-    scratch: Path,
-    started: Callable[[Callable[[], None]], object],
-    slack: str | None,
+    lab: Path, out: Path, code: str, started: Callable[[Callable[[], None]], object], slack: str | None
 ) -> None:
-    program = [sys.executable, str(CHECKOUT / "app.py"), "--lab", str(lab.resolve()), "--out", str(out)]
-    program += ["--slack", slack] if slack else []
-    # Neither it nor the Node.js process that jsii starts may outlive this process.
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", str(CHILD_PROCESS), *program],
-        cwd=CHECKOUT,
-        # An interrupted jsii leaves its temporary files behind. This program removes them. `make synth` and the tests
-        # of the templates apply CloudFormation's rules, which takes longer than the rest of a synthesis.
-        env={**os.environ, "TMPDIR": str(scratch), "CDK_VALIDATION": "false"},
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        start_new_session=True,
-    )
-    assert process.stdin is not None  # noqa: S101 (asked for above)
-    assert process.stderr is not None  # noqa: S101
-    started(process.stdin.close)
-    errors = process.stderr.read()
-    process.wait()
-    process.stdin.close()
-    if process.returncode == 2:  # noqa: PLR2004 (app.py's exit code for a lab with problems)
+    arguments = ["--lab", str(lab.resolve()), "--out", str(out), *(["--slack", slack] if slack else [])]
+    status, errors = Synthesiser.run(arguments, code, out.parent, started)
+    if status == 2:  # noqa: PLR2004 (app.py's exit code for a lab with problems)
         raise BadInput(errors.strip())
-    if process.returncode:
+    if status:
         raise OutsideFailed(f"synthesis of {lab} failed:\n{errors[-4000:]}")
 
 
-def _digest(lab: Path, slack: str | None = None) -> str:
-    """A digest of all sources of an assembly: names and contents, and the Python that runs it."""
-    digest = hashlib.sha256(f"{sys.version_info} {CHECKOUT} {slack}".encode() + lab.read_bytes())
+def _digest(lab: Path, code: str, slack: str | None = None) -> str:
+    """A digest of all sources of an assembly: the lab, and a digest of the others."""
+    digest = hashlib.sha256(f"{code} {slack}".encode() + lab.read_bytes())
     found = labfile.read(lab)
     # The calendar files beside a lab are part of it.
     if isinstance(found, Lab) and found.calendars:
         digest.update(found.to_json().encode())
+    return digest.hexdigest()[:20]
+
+
+def _code() -> str:
+    """A digest of all sources beside the lab: names and contents, and the Python that runs them."""
+    digest = hashlib.sha256(f"{sys.version_info}".encode())
     for path in _sources():
         digest.update(f"\0{path}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:20]
+    return digest.hexdigest()
 
 
 def _sources() -> Iterator[Path]:

@@ -4,12 +4,14 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from local.assembly import CHILD_PROCESS
+import local
 from tests.steady.hang import HANG_SECONDS
 
+CHILD_PROCESS = Path(local.__file__).with_name("child_process.py")
 #: It prints the number of its process, and would stay for a minute.
 COMMAND = [sys.executable, "-u", "-c", "import os, time; print(os.getpid()); time.sleep(60)"]
 

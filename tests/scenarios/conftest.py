@@ -12,6 +12,7 @@ from xdist.remote import Producer  # type: ignore[import-untyped]
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
 from local.cloud import Cloud
+from local.synthesis.synthesiser import Synthesiser
 from tests.device_plugin_chart import chart_or_skip
 from tests.scenarios import judged
 
@@ -19,6 +20,8 @@ from tests.scenarios import judged
 from tests.scenarios.failed_scenario import pytest_configure, pytest_runtest_makereport  # noqa: F401
 from tests.scenarios.lab_day import LabDay
 
+# The scenarios of a process synthesise many labs.
+Synthesiser.stays = True
 LAB = judged.LIST.with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)

@@ -129,6 +129,7 @@ _PLAYED = (
     "tests/local/cloudformation/test_cluster_logs.py",
     "tests/local/cloudformation/test_cluster_zones.py",
     "tests/local/cloudformation/test_first_deploys.py",
+    "tests/local/cloudformation/test_synthesiser.py",
     "tests/local/cloudformation/test_unpacked_assets.py",
     "tests/local/test_child_process.py",
 )

@@ -51,6 +51,6 @@ def test_a_lab_whose_calendar_file_changed_is_another_one(tmp_path: Path) -> Non
     for start in ("20260302T200000Z", "20260302T210000Z"):
         event = f"BEGIN:VEVENT\nUID:1\nDTSTART:{start}\nDURATION:PT1H\nEND:VEVENT\n"
         (tmp_path / "course.ics").write_text(f"BEGIN:VCALENDAR\n{event}END:VCALENDAR\n")
-        digests.append(assembly._digest(lab))
+        digests.append(assembly._digest(lab, "code"))
 
     assert digests[0] != digests[1]

@@ -1,0 +1,1 @@
+"""The program that synthesises labs, and its starter."""
