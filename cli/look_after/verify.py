@@ -144,11 +144,11 @@ def _plan(account: Account, steps: Sequence[Step], limit: Money, journal: Journa
     for step in steps:
         if step.name in done:
             continue
-        why = course.unfit(account, step, left)
+        why = course.unfit(account.on(step.kind), step, left)
         if why is not None:
             yield f"  {step.name}: would not be tried: {why}"
             continue
-        most = course.most(account, step)
+        most = course.most(account.on(step.kind), step)
         left -= most
         minutes = round(step.longest.total_seconds() / 60)
         yield f"  {step.name}: {step.asks}; makes {step.makes}; at most {minutes} minutes and {most}"

@@ -2,11 +2,11 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from cli import deployed as played
 from cli.deployment import Deployment
@@ -15,13 +15,13 @@ from cli.verification.outcome import Differs, Unfit
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.data import prices
+from lamplighter.domain.capacity.evidence import NOW, Part, Seen
+from lamplighter.domain.capacity.kinds import NODE_GROUP
+from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money, cost
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
-
-if TYPE_CHECKING:
-    from lamplighter.domain.capacity.evidence import Seen
 
 PAUSE_SECONDS = 5.0
 CURRENCY = "USD"
@@ -44,6 +44,8 @@ class Account:
     region: str
     clock: Callable[[], datetime]
     deployment: Deployment | None = None
+    kind: str = NODE_GROUP
+    """The kind of the pool on which nodes are started."""
     _clients: dict[str, Any] = field(default_factory=dict)
 
     def call(self, service: str, operation: str, subject: str, **request: object) -> dict[str, Any]:
@@ -176,13 +178,17 @@ class Account:
             raise Unfit("no lab is deployed in this region")
         return self.deployment
 
+    def on(self, kind: str) -> Self:
+        """The same account, with nodes on a pool of this kind."""
+        return self if kind == self.kind else replace(self, kind=kind)
+
     @cached_property
     def pool(self) -> str:
-        """The cheapest pool of node groups, on which nodes are started. Raises Unfit where there is none."""
+        """The cheapest pool of its kind, on which nodes are started. Raises Unfit where there is none."""
         pools = self.lab.lab.pools
-        priced = [(self._price(name), name) for name, pool in pools.items() if pool.kind == "node-group"]
+        priced = [(self._price(name), name) for name, pool in pools.items() if pool.kind == self.kind]
         if not priced:
-            raise Unfit("the lab has no pool of kind node-group")
+            raise Unfit(f"the lab has no pool of kind {self.kind}")
         return min(priced)[1]
 
     def _price(self, pool: str) -> Decimal:
@@ -210,9 +216,14 @@ class Account:
     def currency(self) -> str:
         return self.deployment.lab.guard.budget.currency if self.deployment else CURRENCY
 
-    def see(self) -> "Seen":
-        """The pool as it is now."""
-        return self.lab.capacity.see(self.pool)
+    @property
+    def failsafe(self) -> str:
+        """The state machine that is the failsafe of the lab's NodePools."""
+        return f"arn:aws:states:{self.region}:{self.id}:stateMachine:{self.lab.name}-{MACHINE}"
+
+    def see(self) -> Seen:
+        """The pool as it is now; of a NodePool what EC2 has, since few callers may read Kubernetes."""
+        return self.lab.capacity.see(self.pool, NOW if self.kind == NODE_GROUP else {Part.INSTANCES})
 
     def leased(self, until: datetime, of: str | None = None) -> str | None:
         """A lease of the lab, or of one pool, that runs or begins before an instant; None where there is none."""

@@ -7,7 +7,7 @@ from cli.verification.account import Account
 from cli.verification.journal import Journal
 from cli.verification.outcome import Differs, Unfit
 from cli.verification.step import Play, Step, StepResult, StepVerdict
-from cli.verification.undo import UndoKind, undo
+from cli.verification.undo import Undo, UndoKind, undo
 from lamplighter.clock import monotonic
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import LamplighterError, OutsideFailed
@@ -48,14 +48,14 @@ def play(
     for step in steps:
         if step.name in done:
             continue
-        why = unfit(account, step, limit - spent)
+        why = unfit(account.on(step.kind), step, limit - spent)
         if why is not None:
             tell(f"{step.name}: not tried: {why}")
             journal.end(StepResult(step.name, StepVerdict.NOT_TRIED, [why], 0, Money.zero(limit.currency)))
             continue
         record(step.name)
         tell(f"{step.name}: {step.asks}")
-        result, known = _played(account, step, journal, tell)
+        result, known = _played(account.on(step.kind), step, journal, tell)
         answered = answered and known
         spent += result.cost
     return answered
@@ -74,11 +74,15 @@ def _played(
         evidence.append(line)
         tell(f"  {line}")
 
+    def back(one: Undo) -> None:
+        undo(account, one)
+        journal.undone(one)
+
     began = monotonic()
     journal.begin(step.name, most(account, step))
     verdict, known = StepVerdict.PASSED, True
     try:
-        step.play(Play(account, note, journal.promise, journal.undone))
+        step.play(Play(account, note, journal.promise, journal.undone, back))
     except Differs as differs:
         note(str(differs))
         verdict = StepVerdict.FAILED

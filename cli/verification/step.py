@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from cli.verification.account import Account
 from cli.verification.undo import Undo
+from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.money.money import Money
 
 
@@ -20,20 +21,22 @@ class StepVerdict(StrEnum):
 class Play:
     """What a playing step uses: the account, a place for its evidence, and the promise to undo what it makes.
 
-    `undo` is called before something is made: whatever happens then, it is undone. `not_made` takes a promise back.
+    `undo` is called before something is made: whatever happens then, it is undone. `not_made` takes a promise back, and
+    `back` undoes it already now.
     """
 
     account: Account
     evidence: Callable[[str], None]
     undo: Callable[[Undo], None]
     not_made: Callable[[Undo], None]
+    back: Callable[[Undo], None]
 
 
 @dataclass(frozen=True)
 class Step:
     """One step. `nodes` run for at most `longest`, in which it is undone as well; `fits` raises Unfit.
 
-    The nodes are of the cheapest pool, or instances of `instance_type` that are not the lab's.
+    The nodes are of the cheapest pool of this `kind`, or instances of `instance_type` that are not the lab's.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Step:
     nodes: int = 0
     instance_type: str | None = None
     makes: str = "nothing"
+    kind: str = NODE_GROUP
 
 
 @dataclass(frozen=True)

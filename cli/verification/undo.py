@@ -13,6 +13,10 @@ from cli.use import orders
 from cli.verification.account import OVER, Account
 from cli.verification.outcome import Unfit
 from lamplighter.adapters.aws.cloudformation import Stacks
+from lamplighter.adapters.aws.workflows import Workflows
+from lamplighter.adapters.capacity.node_pool.lock import Lock
+from lamplighter.domain.capacity.node_pool.off_switch import Rail
+from lamplighter.domain.capacity.node_pool.roles import launching_role
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.orders import EXPIRES_AFTER, closing
 from lamplighter.domain.leases.lease import Lease
@@ -20,6 +24,10 @@ from lamplighter.domain.leases.lease import Lease
 MINUTES_TO_ZERO = 45
 TAG = "lamplighter-verify"
 LISTED_WITHIN = timedelta(minutes=1)
+MINUTES_OF_RUN = 10
+"""The failsafe's machine gives up half a minute earlier."""
+RAILS = Rail.KUBERNETES, Rail.EC2
+"""Those of Karpenter's pools, which a step plays."""
 ABSENT = frozenset({"ResourceNotFoundException"})
 
 
@@ -30,12 +38,13 @@ class UndoKind(StrEnum):
     LEASE = "lease"
     SIZE = "size"
     INSTANCES = "instances"
+    LOCK = "lock"
 
 
 @dataclass(frozen=True)
 class Undo:
-    """One thing to undo: its kind and name; a lease is `LAB/POOL/REASON`, a size `LAB/POOL/GROUP`, instances the value
-    of their tag.
+    """One thing to undo: its kind and name; a lease is `LAB/POOL/REASON`, a size `LAB/POOL/GROUP`, a lock
+    `LAB/POOL/RUNS`, instances the value of their tag.
 
     `value` is the concurrency that was there before, None where none was; of a lease, the second since 1970 from which
     the lab grants its order no more.
@@ -76,6 +85,8 @@ def undo(account: Account, it: Undo) -> None:
             _to_zero(account, it.name)
         case UndoKind.INSTANCES:
             _terminate(account, it.name)
+        case UndoKind.LOCK:
+            _unlock(account, it.name)
 
 
 def table_is_absent(account: Account, name: str) -> bool:
@@ -162,6 +173,26 @@ def _terminate(account: Account, value: str) -> None:
         return not alive and not instances(account, value, "shutting-down") and account.clock() > listed
 
     account.until(f"EC2 has no instance of {value}", timedelta(minutes=15), gone)
+
+
+def run_of(runs: str, rail: Rail) -> str:
+    """The name of the failsafe's run by which a step plays a rail."""
+    return f"{runs}-{rail.value}"
+
+
+def _unlock(account: Account, name: str) -> None:
+    """Wait for the failsafe's runs that a step started, and remove the lock that one of them may have put."""
+    lab, pool, runs = name.split("/")
+    if _is_gone(account, lab):
+        return
+    account.until(
+        f"the failsafe's runs for {pool} have ended",
+        timedelta(minutes=MINUTES_OF_RUN),
+        lambda: not any(Workflows().running(account.failsafe, run_of(runs, rail)) for rail in RAILS),
+    )
+    role = launching_role(account.lab.lab, pool)
+    if role is not None:
+        Lock(role).remove(account.lab.lab.node_pool_name(pool))
 
 
 def _is_gone(account: Account, lab: str) -> bool:

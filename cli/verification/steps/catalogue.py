@@ -9,6 +9,7 @@ from cli.verification.steps import (
     failsafe,
     first_deploy,
     foreign_starts,
+    rails,
     schedules,
     slack,
     unleased,
@@ -27,5 +28,6 @@ CATALOGUE: Mapping[str, Step] = {
         foreign_starts.STEP,
         unleased.STEP,
         failsafe.STEP,
+        rails.STEP,
     )
 }

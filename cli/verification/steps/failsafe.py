@@ -25,17 +25,8 @@ NET_AFTER = timedelta(minutes=100)
 
 def _play(play: Play) -> None:
     account = play.account
-    lease = _opened(play)
-    try:
-        account.until(
-            f"EC2 has an instance of {account.pool}", STARTED_WITHIN, lambda: bool(account.see().alive)
-        )
-    except Differs as none:
-        # EC2 may have no capacity: that says nothing of the failsafe.
-        raise Unfit(str(none)) from none
-    play.evidence(f"the lease {lease} has a node")
-    closes = _closes(account, lease)
-    stopped = _stop_functions(play)
+    closes = leased(play, throwaway.STACK)
+    stopped = stop_functions(play)
     within = closes - account.clock() + ENDED_WITHIN
     account.until(f"EC2 has no instance of {account.pool}", within, lambda: not account.see().existing)
     late = account.clock() - closes
@@ -51,12 +42,27 @@ def _play(play: Play) -> None:
     )
 
 
-def _opened(play: Play) -> str:
-    """Opens one node for a quarter of an hour. Returns the lease."""
+def leased(play: Play, because: str) -> datetime:
+    """Opens one node for a quarter of an hour, and waits for it. Returns the end of the lease."""
+    account = play.account
+    lease = opened(play, because)
+    try:
+        account.until(
+            f"EC2 has an instance of {account.pool}", STARTED_WITHIN, lambda: bool(account.see().alive)
+        )
+    except Differs as none:
+        # EC2 may have no capacity: that says nothing of the failsafe.
+        raise Unfit(str(none)) from none
+    play.evidence(f"the lease {lease} has a node")
+    return _closes(account, lease)
+
+
+def opened(play: Play, because: str) -> str:
+    """Opens one node, for a reason that is this opening's alone. Returns the lease."""
     account = play.account
     order = orders.order(account.lab, Verb.OPEN, account.pool)
-    order = replace(opening(order, OpenWords(because=throwaway.STACK), LENGTH), nodes=1)
-    name = f"{account.lab.name}/{account.pool}/{order.because}"
+    order = replace(opening(order, OpenWords(because=because), LENGTH), nodes=1)
+    name = f"{account.lab.name}/{account.pool}/{because}"
     lease = Undo(UndoKind.LEASE, name, int(order.expires.timestamp()))
     play.undo(lease)
     try:
@@ -79,7 +85,7 @@ def _closes(account: Account, lease: str) -> datetime:
     return found.closes
 
 
-def _stop_functions(play: Play) -> Collection[str]:
+def stop_functions(play: Play) -> Collection[str]:
     """Sets the concurrency of every function to 0, after AWS itself has been told to give it back. Returns them."""
     account = play.account
     reserved: dict[str, int | None] = {}
