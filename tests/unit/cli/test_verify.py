@@ -96,6 +96,17 @@ def test_what_a_step_made_is_undone_whatever_came_of_it(
     assert stacks() == []
 
 
+def test_what_a_step_undoes_itself_is_no_longer_to_be_undone(account: Account, tmp_path: Path) -> None:
+    def undoes(play: Play) -> None:
+        makes(play)
+        play.back(Undo(UndoKind.STACK, "mine"))
+        assert stacks() == []
+        assert json.loads((tmp_path / JOURNAL).read_text("utf-8"))["open"] == []
+
+    [result] = played(account, tmp_path, step("one", undoes)).results
+    assert result.verdict is StepVerdict.PASSED
+
+
 def test_after_what_cannot_be_undone_no_step_begins_and_a_later_run_tries_again(
     account: Account, tmp_path: Path
 ) -> None:
