@@ -108,6 +108,12 @@ def test_slack_that_asks_for_patience_is_asked_later(slack: Slack) -> None:
     assert len(slack.asked) == 1
 
 
+def test_slack_that_took_too_many_messages_is_asked_later(slack: Slack) -> None:
+    slack.says(ok=False, error="rate_limited")
+    with pytest.raises(TryLater, match=r"chat.postMessage on channel C1"):
+        api(slack).post("C1", SAID)
+
+
 def test_a_refusal_names_the_call_and_the_code_and_no_token(slack: Slack) -> None:
     slack.says(ok=False, error="channel_not_found")
     with pytest.raises(
@@ -118,7 +124,9 @@ def test_a_refusal_names_the_call_and_the_code_and_no_token(slack: Slack) -> Non
     assert no.value.__cause__ is None
 
 
-@pytest.mark.parametrize("code", ["service_unavailable", "request_timeout", "missing_scope", "token_revoked"])
+@pytest.mark.parametrize(
+    "code", ["service_unavailable", "request_timeout", "team_added_to_org", "missing_scope", "token_revoked"]
+)
 def test_a_refusal_that_may_pass_or_that_somebody_can_mend_is_none_for_good(slack: Slack, code: str) -> None:
     for _ in range(2):
         slack.says(ok=False, error=code)

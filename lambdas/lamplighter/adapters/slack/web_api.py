@@ -23,8 +23,12 @@ if TYPE_CHECKING:
 BASE_URL = "https://slack.com/api/"
 PATIENCE_SECONDS = 10
 SLOW_DOWN, SERVER_ERROR = 429, 500
+TOO_MANY = frozenset({"ratelimited", "rate_limited"})
+"""All calls, and the messages of chat.postMessage (https://docs.slack.dev/reference/methods/chat.postMessage#errors)."""
 TOKEN_ERRORS = frozenset({"invalid_auth", "not_authed", "token_expired", "token_revoked", "account_inactive"})
-MENDABLE = TOKEN_ERRORS | {"missing_scope", "service_unavailable", "request_timeout"}
+MOVING = frozenset({"team_added_to_org", "org_login_required"})
+"""The workspace moves into an enterprise organisation."""
+MENDABLE = TOKEN_ERRORS | MOVING | {"missing_scope", "service_unavailable", "request_timeout"}
 """Slack does not take the call now. It may take it later, or when somebody has mended the app."""
 PERHAPS_DONE = frozenset({"internal_error", "fatal_error"})
 """Some of the call may have worked (https://docs.slack.dev/reference/methods/chat.postEphemeral#errors)."""
@@ -155,7 +159,7 @@ def _outside(call: str, subject: Said) -> Iterator[None]:
 def _error(refused: Exception, call: str, subject: Said) -> OutsideFailed | TryLater:
     """Our error for an answer in which Slack refuses a call."""
     code, status = _code(refused), _status(refused)
-    if status == SLOW_DOWN or code == "ratelimited":
+    if status == SLOW_DOWN or code in TOO_MANY:
         wait = _headers(refused).get("retry-after", "")
         if wait:
             return TryLater(reason("slack.api.slow-down.seconds", call=call, subject=subject, seconds=wait))
