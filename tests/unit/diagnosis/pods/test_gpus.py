@@ -173,6 +173,7 @@ test_a_gpu_is_dead_by = table(
 
 MANAGER = "nvidia-mig-manager-m4wl8"
 WHY = 'level=fatal msg="Error applying MIG configuration: unable to apply MIG config with MIG mode disabled"'
+AGAIN = 'level=info msg="Updating to MIG config: all-1g.5gb"'
 UNDIVIDED = f"{NODE}: MIG could not be set to all-1g.5gb (label nvidia.com/mig.config.state=failed)"
 
 
@@ -187,6 +188,8 @@ def divided(state: str, log: str = "", document: Document | None = None) -> Docu
 test_a_division_by_mig = table(
     ("that failed is told", divided("failed"), [("unknown", POOL, UNDIVIDED)]),
     ("is told with the first error of its manager", divided("failed", f"level=info\n{WHY}\nlevel=error last"),
+     [("unknown", POOL, f"{UNDIVIDED}; gpu-operator/{MANAGER}: {WHY}")]),
+    ("is told without the error of an earlier one", divided("failed", f"{WHY} 1\n{AGAIN}\n{WHY}"),
      [("unknown", POOL, f"{UNDIVIDED}; gpu-operator/{MANAGER}: {WHY}")]),
     ("that failed explains the GPUs that are missing", divided("failed", document=without_gpus()),
      [("unknown", POOL, UNDIVIDED)]),

@@ -17,7 +17,8 @@ from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 HARDWARE = "AcceleratedHardwareReady"
 COUNT_MISMATCH = "NvidiaDeviceCountMismatch"
 MIG_STATE = "nvidia.com/mig.config.state"
-# mig-parted logs by logrus.
+# The MIG manager says so at each change of the label. mig-parted logs by logrus.
+_MIG_ATTEMPT = re.compile(r"Updating to MIG config")
 _MIG_ERROR = re.compile(r"level=(?:fatal|error)")
 # Reasons of the node monitoring agent that mean a dead GPU without naming an XID.
 _DEAD = {"NvidiaDoubleBitError", "DCGMDiagnosticFailure"}
@@ -91,7 +92,7 @@ def sliced(snapshot: Snapshot, gathered: Gathered) -> None:
         said = [
             quote(pod.called, line)
             for pod in snapshot.pods_on(node)
-            for line in snapshot.logs(pod).splitlines()
+            for line in _MIG_ATTEMPT.split(snapshot.logs(pod))[-1].splitlines()
             if "nvidia-mig-manager" in pod.name and _MIG_ERROR.search(line)
         ]
         undivided = reason("finding.evidence.mig-failed", node=node.name, config=wanted, label=MIG_STATE)
