@@ -62,9 +62,9 @@ def of_two_names() -> Document:
                  ec2nodeclasses=[node_class(name="lab-gpu")], configmaps=bars)  # fmt: skip
 
 
-def unscheduled() -> Document:
+def unscheduled(own: str, other: str) -> Document:
     """A pod that waits, and what Karpenter says about each NodePool."""
-    words = f'incompatible with nodepool "{NODE_POOL}2", did not tolerate taint; {OVER}'
+    words = f"{other}; {own}"
     said = event("Pod", "train-0", "FailedScheduling", words, 19, namespace="lab")
     return given(told_by(said | {"reportingComponent": "karpenter"}), train(number=None))
 
@@ -73,6 +73,8 @@ LATER = [capacity_error("", 15 + n / 10, name=f"{NODE_POOL}-aaaa{n}") for n in r
 SIZE_0 = f"0 of 1 expected instances are there; the desired size of {NODE_POOL} is 0: nobody asked for more"
 ANY = node_pool(replicas=None)
 OVER = f"all available instance types exceed limits for nodepool (NodePool={NODE_POOL})"
+TOO_SMALL = f"no instance type has enough resources, requirements=karpenter.sh/nodepool In [{NODE_POOL}]"
+TAINTED = "did not tolerate taint (taint=team=ml:NoSchedule)"
 
 
 test_a_launch_is_refused = table(
@@ -97,8 +99,9 @@ test_a_launch_is_refused = table(
     ("not without pods", given(empty(), nodepools=[ANY]), []),
     ("not where nobody raised the replicas", given(empty(), nodepools=[node_pool(replicas=0)]),
      [("unknown", NODE_POOL, SIZE_0)]),
-    ("by a limit, in Karpenter's words about this pool alone", unscheduled(), [("unknown", NODE_POOL,
-     f"0 of 1 expected instances are there; (reported by karpenter) {OVER}")]),
+    *((f"in Karpenter's words about this pool alone: {own[:22]}", unscheduled(own, other), [("unknown", NODE_POOL,
+       f"0 of 1 expected instances are there; (reported by karpenter) {own}")])
+      for own, other in ((OVER, TAINTED), (TOO_SMALL, OVER.replace(NODE_POOL, f"{NODE_POOL}2")))),
     *((f"not as a healthy pool, of Auto Mode: {auto}", pool_of(auto=auto), []) for auto in (False, True)),
 )  # fmt: skip
 

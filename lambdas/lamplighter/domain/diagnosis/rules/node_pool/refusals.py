@@ -96,7 +96,10 @@ def unscheduled(snapshot: Snapshot) -> str:
     if not said:
         return ""
     reporter, _, words = max(said, key=lambda event: event.last or snapshot.since).message.partition(") ")
-    own = re.compile(rf'(?:NodePool=|nodepool "){re.escape(snapshot.node_pool.name)}(?![\w.-])')
+    # A limit names its NodePool behind the words; other refusals have it among their requirements.
+    own = re.compile(
+        rf"(?:NodePool=|karpenter\.sh/nodepool In \[){re.escape(snapshot.node_pool.name)}(?![\w.-])"
+    )
     parts = words.split("; ")
     return f"{reporter}) {'; '.join([part for part in parts if own.search(part)] or parts)}"
 
