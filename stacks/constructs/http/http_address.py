@@ -1,8 +1,9 @@
 """An HTTP API in front of one function, with a low request rate and without request bodies in its log.
 
 A stage has a throttle of its own, and everybody who reaches it uses it up, signed or not. So the name of the stage is
-one that strangers cannot guess: the UUID in the id of the stack. At any other path of the host API Gateway answers 404
-and counts nothing (https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-stages.html).
+one that strangers cannot guess: the UUID in the id of the stack. At any other path of the host no stage answers, so
+only the account's limit for all its APIs should count: docs/how-to/set-up/verify-first-deploy.md has how to see it
+(https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-throttling.html).
 """
 
 from aws_cdk import Aws, Fn, RemovalPolicy, Stack
