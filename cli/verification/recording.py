@@ -1,7 +1,7 @@
 """Keeps what AWS answers to the steps of `lamplighter verify`, for the tests of the embedded cloud.
 
 Account numbers, ids, addresses, the names of the lab, of roles and keys, and the values of people's tags are replaced.
-What belongs to others is left out: lists of all stacks, and the ledger.
+What belongs to others is left out: lists of all stacks, the ledger, logs and secrets.
 """
 
 import json
