@@ -1,6 +1,6 @@
 """Creates the schedules of a throw-away stack: EventBridge Scheduler may not know the stack's new role yet.
 
-Each calls AWS by a universal target, with no code. CloudFormation would fail the stack at the first refusal.
+Each calls AWS by a universal target, with no code. CloudFormation may fail the stack at the first refusal.
 """
 
 import json

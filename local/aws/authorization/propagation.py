@@ -28,7 +28,7 @@ class Propagation:
 
     def __init__(self) -> None:
         self.seconds = USUAL_SECONDS
-        #: For so long, services do not know a new role, as in https://github.com/aws/aws-sdk-js-v3/issues/6494.
+        #: For so long, services do not know a new role (terraform-provider-aws, internal/service/scheduler/retry.go).
         self.new_role_seconds = 0.0
         self._lock = threading.Lock()
         #: By role id: the moments from which policies act, and the policies. The first entry acts before them all.
