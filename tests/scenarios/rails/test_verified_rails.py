@@ -36,15 +36,18 @@ class RailedLab(VerifiedLab, KarpenterDay):
     """The lab, whose failsafe may have left a lock."""
 
     def verify(self, *words: str) -> Said:
-        """Nothing happens while a step waits for the end of its lease: that takes a moment."""
         lines: list[str] = []
         with self._begun("--json", "report.json", *words) as program:
             assert program.stderr is not None
             for line in program.stderr:
                 lines.append(line)
-                self.clock.hurry("functions may not run" in line)
+                self.hear(line)
             stdout, _ = program.communicate(timeout=HANG_SECONDS)
         return Said(program.returncode, stdout, "".join(lines))
+
+    def hear(self, line: str) -> None:
+        """Nothing happens while a step waits for the end of its lease: that takes a moment."""
+        self.clock.hurry("functions may not run" in line)
 
     def left(self) -> list[str]:
         role = launching_role(self.lab, "gpu")

@@ -79,7 +79,8 @@ def verified(tmp_path: Path) -> Iterator[Verified]:
 
 
 def test_the_same_names_are_deployed_again(verified: Verified) -> None:
-    assert verified.verify()[0] == "passed"
+    verdict, line = verified.verify()
+    assert verdict == "passed", line
     assert verified.left() == []
 
 

@@ -58,11 +58,15 @@ class VerifiedLab(LabDay):
         with self._begun("--steps", step) as program:
             assert program.stderr is not None
             for said in program.stderr:
+                self.hear(said)
                 if line in said:
                     program.send_signal(sent)
                     break
             program.communicate(timeout=HANG_SECONDS)
         return program.returncode
+
+    def hear(self, line: str) -> None:
+        """The program has printed a line."""
 
     def _begun(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
