@@ -17,10 +17,11 @@ def asking(gpus: int = 1, minute: float = 3, **spec: Any) -> Document:
     return found
 
 
-def requesting(*resources: str) -> Document:
-    """A pod that requests one of each."""
+def requesting(*resources: str, **none: str) -> Document:
+    """A pod that requests one of each, and none of others."""
     found = asking(minute=10)
-    found["spec"]["containers"][0]["resources"] = {"limits": dict.fromkeys(resources, "1")}
+    limits = dict.fromkeys(resources, "1") | dict.fromkeys(none.values(), "0")
+    found["spec"]["containers"][0]["resources"] = {"limits": limits}
     return found
 
 
@@ -111,6 +112,8 @@ test_a_pod_waits = table(
     ("a minute at least for it", beside(requesting(SLICE), TAKEN, now=11), []),
     ("in vain for an adapter that no node has", beside(requesting(EFA, "nvidia.com/gpu"), TAKEN, now=LATE),
      unknown(f"lab/more requests {EFA}, and no node of the pool has it")),
+    ("rightly for a GPU that is taken, with 0 adapters", beside(requesting("nvidia.com/gpu", none=EFA), TAKEN, now=LATE),
+     []),
     ("rightly for a slice that is taken", beside(requesting(SLICE), TAKEN, now=LATE, node={
      f"status allocatable {SLICE}": "1"}), []),
     ("rightly for more than any node has left", on_two_nodes(3), []),

@@ -118,9 +118,15 @@ class Pod:
 
     @property
     def extended_resources(self) -> list[str]:
-        """What it requests beside processors, memory and disk, such as nvidia.com/mig-1g.5gb or hugepages-2Mi."""
+        """What it requests beside processors, memory and disk, such as nvidia.com/mig-1g.5gb or hugepages-2Mi.
+
+        The scheduler ignores a request of 0, which charts write for none.
+        """
         return [
-            name for asked in self._requests for name in asked if "/" in name or name.startswith("hugepages-")
+            name
+            for asked in self._requests
+            for name, amount in asked.items()
+            if ("/" in name or name.startswith("hugepages-")) and str(amount) != "0"
         ]
 
     @property
