@@ -20,7 +20,7 @@ def asking(gpus: int = 1, minute: float = 3, **spec: Any) -> Document:
 def requesting(*resources: str, **none: str) -> Document:
     """A pod that requests one of each, and none of others."""
     found = asking(minute=10)
-    limits = dict.fromkeys(resources, "1") | dict.fromkeys(none.values(), "0")
+    limits: Document = dict.fromkeys(resources, "1") | dict.fromkeys(none.values(), "0")
     found["spec"]["containers"][0]["resources"] = {"limits": limits}
     return found
 
@@ -114,6 +114,8 @@ test_a_pod_waits = table(
      unknown(f"lab/more requests {EFA}, and no node of the pool has it")),
     ("rightly for a GPU that is taken, with 0 adapters", beside(requesting("nvidia.com/gpu", none=EFA), TAKEN, now=LATE),
      []),
+    ("for a slice while a node is being divided", beside(requesting(SLICE), TAKEN, now=LATE, node={
+     "metadata labels nvidia.com/mig.config.state": "pending"}), []),
     ("rightly for a slice that is taken", beside(requesting(SLICE), TAKEN, now=LATE, node={
      f"status allocatable {SLICE}": "1"}), []),
     ("rightly for more than any node has left", on_two_nodes(3), []),

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from lamplighter.domain.diagnosis.document import condition, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import symptoms, workloads
-from lamplighter.domain.diagnosis.rules.node import Node
+from lamplighter.domain.diagnosis.rules.node import MIG_STATE, Node
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition, quote_of_pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 HARDWARE = "AcceleratedHardwareReady"
 COUNT_MISMATCH = "NvidiaDeviceCountMismatch"
-MIG_STATE = "nvidia.com/mig.config.state"
 # The MIG manager says so at each change of the label. mig-parted logs by logrus.
 _MIG_ATTEMPT = re.compile(r"Updating to MIG config")
 _MIG_ERROR = re.compile(r"level=(?:fatal|error)")

@@ -9,6 +9,7 @@ from lamplighter.domain.pool.nodes import GPU_RESOURCES
 from lamplighter.reasons.reason import Reason, Said, reason
 
 SHARED = "nvidia.com/gpu.shared"
+MIG_STATE = "nvidia.com/mig.config.state"
 
 # Taints of a node that starts or leaves. The component that set one takes it away again.
 LIFECYCLE_TAINTS = (
@@ -132,6 +133,11 @@ class Node:
         resources = doc(self.item, "status", "allocatable")
         named = any(str(name).startswith("nvidia.com/mig-") for name in resources)
         return named or "-MIG-" in text(self.labels, "nvidia.com/gpu.product")
+
+    @property
+    def dividing(self) -> bool:
+        """Whether the MIG manager divides its GPUs now, perhaps with a restart of the node."""
+        return text(self.labels, MIG_STATE) in {"pending", "rebooting"}
 
     def short_of(self, gpus: int) -> Reason | None:
         """How it offers too few GPUs where `gpus` physical ones are expected; None when it offers all."""

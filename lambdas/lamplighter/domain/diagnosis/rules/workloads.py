@@ -202,7 +202,12 @@ def scheduler_message(snapshot: Snapshot, pod: Pod) -> str:
 
 
 def offered_nowhere(snapshot: Snapshot, pod: Pod) -> str:
-    """The first extended resource that it requests and no node of the pool has, such as a MIG slice; "" for none."""
+    """The first extended resource that it requests and no node of the pool has, such as a MIG slice; "" for none.
+
+    A node that is being divided anew has no slice for some minutes.
+    """
+    if any(node.dividing for node in snapshot.nodes):
+        return ""
     offered = {
         name
         for node in snapshot.nodes
