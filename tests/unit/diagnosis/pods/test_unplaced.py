@@ -112,8 +112,8 @@ test_a_pod_waits = table(
     ("a minute at least for it", beside(requesting(SLICE), TAKEN, now=11), []),
     ("in vain for an adapter that no node has", beside(requesting(EFA, "nvidia.com/gpu"), TAKEN, now=LATE),
      unknown(f"lab/more requests {EFA}, and no node of the pool has it")),
-    ("rightly for a GPU that is taken, with 0 adapters", beside(requesting("nvidia.com/gpu", none=EFA), TAKEN, now=LATE),
-     []),
+    ("rightly for a GPU that is taken, with 0 adapters", beside(requesting("nvidia.com/gpu", none=EFA), TAKEN,
+     now=LATE), []),
     ("for a slice while a node is being divided", beside(requesting(SLICE), TAKEN, now=LATE, node={
      "metadata labels nvidia.com/mig.config.state": "pending"}), []),
     ("rightly for a slice that is taken", beside(requesting(SLICE), TAKEN, now=LATE, node={
