@@ -13,6 +13,7 @@ from tests.snapshots import (
     node,
     pod,
     policy,
+    waiting,
     without_gpus,
     without_plugin,
 )
@@ -185,6 +186,14 @@ def divided(state: str, log: str = "", document: Document | None = None) -> Docu
     )
 
 
+def without_driver() -> Document:
+    """The driver was updated under a running kernel module: the MIG manager fails as well."""
+    validator = "nvidia-operator-validator-0"
+    crashes = waiting(pod(validator), "CrashLoopBackOff", "back-off", restarts=5)
+    logs = {f"gpu-operator/{validator}": "driver/library version mismatch"}
+    return given(divided("failed"), crashes, logs=logs)
+
+
 test_a_division_by_mig = table(
     ("that failed is told", divided("failed"), [("unknown", POOL, UNDIVIDED)]),
     ("is told with the first error of its manager", divided("failed", f"level=info\n{WHY}\nlevel=error last"),
@@ -193,5 +202,7 @@ test_a_division_by_mig = table(
      [("unknown", POOL, f"{UNDIVIDED}; gpu-operator/{MANAGER}: {WHY}")]),
     ("that failed explains the GPUs that are missing", divided("failed", document=without_gpus()),
      [("unknown", POOL, UNDIVIDED)]),
+    ("that failed because of the driver is its finding", without_driver(),
+     [("driver-mismatch", NODE)]),
     ("that goes on or succeeded is well", divided("success", WHY), []),
 )  # fmt: skip

@@ -87,6 +87,10 @@ def sliced(snapshot: Snapshot, gathered: Gathered) -> None:
     for node in snapshot.nodes:
         if text(node.labels, MIG_STATE) != "failed" or node.name in gathered.explained:
             continue
+        # Without driver or runtime nothing is divided: the rules of those say what is wrong.
+        operands = (pod for pod in snapshot.pods_on(node) if pod.operand and not pod.healthy)
+        if any(workloads.symptom_of(snapshot, pod) for pod in operands):
+            continue
         wanted = text(node.labels, "nvidia.com/mig.config")
         said = [
             quote(pod.called, line)
