@@ -25,6 +25,8 @@ class Journal:
         self.open: list[Undo] = []
         self.begun: tuple[str, Money] | None = None
         """The step that is at work, and the most that it can cost."""
+        self._lost: list[Money] = []
+        """What steps can have cost in which a run was interrupted."""
 
     def read(self) -> None:
         """Go on with what the file says. Raises BadInput where it is no journal of this account, or there is none."""
@@ -51,12 +53,13 @@ class Journal:
         ]
         self.open = [Undo.from_json(one) for one in document["open"]]
         begun = document["begun"]
-        self.begun = (begun["step"], Money.from_json(begun["most"])) if begun else None
+        self._lost = [Money.from_json(one) for one in document.get("lost", [])]
+        if begun:
+            self._lost.append(Money.from_json(begun["most"]))
 
     def spent(self, currency: str) -> Money:
         """What the run has cost at most. How far an interrupted step came is not known: all of its money counts."""
-        begun = [self.begun[1]] if self.begun else []
-        return sum([*(result.cost for result in self.results), *begun], Money.zero(currency))
+        return sum([*(result.cost for result in self.results), *self._lost], Money.zero(currency))
 
     def begin(self, step: str, most: Money) -> None:
         """A step begins."""
@@ -89,6 +92,7 @@ class Journal:
             "of": self._whose,
             "steps": [result.to_json() for result in self.results],
             "open": [undo.to_json() for undo in self.open],
+            "lost": [one.to_json() for one in self._lost],
             "begun": {"step": self.begun[0], "most": self.begun[1].to_json()} if self.begun else None,
         }
         files.write("lamplighter verify", self.path, json.dumps(document, indent=2) + "\n")

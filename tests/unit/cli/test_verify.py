@@ -146,6 +146,20 @@ def test_an_interrupted_step_is_played_again_and_all_of_its_money_counts(
     assert results[1].evidence == ["it can cost 4.95 USD, and 0.05 USD are left of --spend"]
 
 
+def test_no_number_of_interruptions_spends_more(account: Account, tmp_path: Path) -> None:
+    def stopped(_: Play) -> None:
+        raise KeyboardInterrupt
+
+    free, costs = step("free", stopped), step("costs", stopped, nodes=2)
+    for steps in [costs], [free]:
+        with pytest.raises(KeyboardInterrupt):
+            played(account, tmp_path, *steps, resume=steps == [free])
+
+    again = step("costs", lambda _: None, nodes=2)
+    [result] = played(account, tmp_path, again, resume=True).results
+    assert result.evidence == ["it can cost 4.95 USD, and 0.05 USD are left of --spend"]
+
+
 def test_the_plan_says_what_each_step_can_cost_and_what_does_not_fit(
     account: Account, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
