@@ -21,6 +21,7 @@ _IDS = re.compile(
     rf"\b(?!{ACCOUNT})[0-9]{{12}}\b"
     r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"  # a UUID
     r"|\b[a-z]{1,8}-[0-9a-f]{8,17}\b"  # i-…, vpc-…
+    r"|\b[0-9A-F]{32}\b"  # in the addresses of a cluster
     r"|\b(?:AKIA|ASIA|AROA|AIDA)[A-Z0-9]{12,}\b"
     r"|\b[0-9]{1,3}(?:[.-][0-9]{1,3}){3}\b"
     r"|\b[0-9a-f]{2}(?::[0-9a-f]{2}){5}\b"
