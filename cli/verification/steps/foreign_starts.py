@@ -29,6 +29,8 @@ SWEPT_WITHIN = timedelta(minutes=3)
 COUNTED_WITHIN = timedelta(minutes=8)
 """Lambda counts an invocation when it has ended, a sweep after up to four minutes, and CloudWatch shows it later."""
 DEAD_LETTERS = "-dead-letters"
+ALONE_MINUTES = 30
+"""More than the start and the undoing take, and less than the step's money is for."""
 
 
 def _fits(account: Account) -> None:
@@ -77,6 +79,9 @@ def _started(play: Play) -> int:
         "ImageId": image,
         "InstanceType": INSTANCE_TYPE,
         "CreditSpecification": {"CpuCredits": "standard"},
+        # Where this program dies and nobody resumes it, they end all the same.
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "UserData": f"#!/bin/sh\nshutdown -h +{ALONE_MINUTES}\n",
         "TagSpecifications": [
             {"ResourceType": "instance", "Tags": [{"Key": TAG, "Value": throwaway.STACK}]}
         ],

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -21,7 +22,7 @@ from cli.verification.account import Account
 from cli.verification.journal import Journal
 from cli.verification.outcome import Unfit
 from cli.verification.step import Play, Step
-from cli.verification.steps import failsafe, throwaway
+from cli.verification.steps import failsafe, foreign_starts, throwaway
 from cli.verification.undo import Undo, UndoKind, undo
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
@@ -236,3 +237,21 @@ def test_a_role_has_the_boundary_of_the_organisation(account: Account, made: Lab
     iam = boto3.client("iam")
     [name] = [role["RoleName"] for role in iam.list_roles()["Roles"] if throwaway.STACK in role["RoleName"]]
     assert iam.get_role(RoleName=name)["Role"]["PermissionsBoundary"]["PermissionsBoundaryArn"] == boundary
+
+
+def test_instances_end_themselves_where_nobody_resumes(account: Account, tmp_path: Path) -> None:
+    asked: list[Mapping[str, Any]] = []
+
+    def starts(_service: str, operation: str, given: Mapping[str, Any]) -> None:
+        if operation == "RunInstances":
+            asked.append(given)
+            raise ClientError({"Error": {"Code": "UnauthorizedOperation", "Message": "no"}}, operation)
+
+    hours = count()
+    account.clock = lambda: EIGHT + next(hours) * HOUR
+    with heard(starts):
+        played(account, tmp_path, replace(foreign_starts.STEP, fits=lambda _: None))
+
+    [start] = asked
+    assert start["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert "shutdown -h +30" in start["UserData"]
