@@ -222,9 +222,10 @@ COMING = waiting(pod(PLUGIN, minute=3), "ContainerCreating")
 UNDER_WAY: list[Told] = [("gpus-announced", NODE, "11:03:00")]
 
 
-def installing(installer: str, now: float) -> Document:
+def installing(installer: str, now: float, phase: str = "Pending", restarts: int = 0) -> Document:
     """A young node whose plugin finds no runtime, beside the pod that installs the driver or the toolkit."""
-    brings = waiting(pod(f"{installer}-7xq2p", minute=3), "PodInitializing")
+    brings = waiting(pod(f"{installer}-7xq2p", minute=3), "PodInitializing", restarts=restarts)
+    brings["status"]["phase"] = phase
     return given(without_gpus(now), COMING, events=[event("Pod", PLUGIN, "FailedCreatePodSandBox", RUNTIME, 5)],
                  more={"pods": [brings]})  # fmt: skip
 
@@ -233,5 +234,8 @@ test_a_start_without_a_runtime = table(
     ("is expected while the driver is installed", installing("nvidia-driver-daemonset", 6), UNDER_WAY),
     ("is expected while the toolkit is installed", installing("nvidia-container-toolkit", 8), UNDER_WAY),
     ("is a finding after five minutes", installing("nvidia-driver-daemonset", 8 + SECOND), ["runtime-missing"]),
+    ("is a finding beside an evicted one", installing("nvidia-driver-daemonset", 6, "Failed"), ["runtime-missing"]),
+    ("is a finding beside one that fails again and again", installing("nvidia-driver-daemonset", 6, restarts=3),
+     ["runtime-missing"]),
     ("is a finding where nobody installs one", installing("nvidia-dcgm", 6), ["runtime-missing"]),
 )  # fmt: skip

@@ -17,8 +17,6 @@ from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.reasons.reason import Reason, Said, reason
 
 _LABELS_OFF = ("nvidia.com/gpu.deploy.device-plugin", "nvidia.com/gpu.deploy.operands")
-_SEEN_RESTARTS = 3
-"""Containers that failed so often do not recover by themselves, even on a young node."""
 
 Rule = Callable[[Snapshot, Gathered, Node], bool]
 
@@ -192,7 +190,7 @@ def _pulling(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
 
 
 def _crashing(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
-    return any(pod.restarts >= _SEEN_RESTARTS for pod in snapshot.pods_on(node) if pod.plugin) and (
+    return any(pod.restarts >= workloads.SEEN_RESTARTS for pod in snapshot.pods_on(node) if pod.plugin) and (
         _plugin_fails(snapshot, gathered, node)
     )
 

@@ -30,6 +30,8 @@ _UNIT = re.compile(r"([\d.]+)(h|ms|m|us|µs|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6}
 _GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
 _REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
+SEEN_RESTARTS = 3
+"""Containers that failed so often do not recover by themselves, even on a young node."""
 _INSTALLER = re.compile(r"nvidia-driver-daemonset|nvidia-container-toolkit")
 # What NVIDIA's pods say until driver and runtime are there: expected for some minutes (gpu-operator, issue 413).
 _UNTIL_INSTALLED = {symptoms.NVML_MISSING, "runtime-missing", "driver-broken"}
@@ -100,8 +102,8 @@ def installing(snapshot: Snapshot, pod: Pod) -> bool:
     return pod.operand and any(
         other.node == pod.node
         and _INSTALLER.search(other.name)
-        and not other.healthy
-        and not list(other.crashing())
+        and not (other.healthy or other.failed or list(other.crashing()))
+        and other.restarts < SEEN_RESTARTS
         and snapshot.age(max(snapshot.since, other.created or snapshot.since))
         <= ProvisioningStage.GPUS.normal
         for other in snapshot.pods
