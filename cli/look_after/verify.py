@@ -77,25 +77,28 @@ def command(
         recording.forget(account)
         limit = _limit(spend, account.currency)
         journal = Journal(Path(JOURNAL), f"account {account.id}, {account.region}")
-        if resume:
-            journal.read()
-        elif journal.path.exists():
-            raise BadInput(
-                f"{journal.path}: an earlier run is unfinished, --resume undoes what it left and goes on"
-            )
-        if not yes:
-            agreed.agree(
-                _plan(account, chosen, limit, journal),
-                "Begin?",
-                NOTHING,
-                as_json=False,
-                must="--yes agrees to the plan",
-            )
-        try:
-            answered = course.play(account, chosen, limit, journal, printing.say_on_stderr, recording.step)
-        finally:
-            _end(journal.results, as_json)
-    journal.finish()
+        with journal.alone():
+            if resume:
+                journal.read()
+            elif journal.path.exists():
+                raise BadInput(
+                    f"{journal.path}: an earlier run is unfinished, --resume undoes what it left and goes on"
+                )
+            if not yes:
+                agreed.agree(
+                    _plan(account, chosen, limit, journal),
+                    "Begin?",
+                    NOTHING,
+                    as_json=False,
+                    must="--yes agrees to the plan",
+                )
+            try:
+                answered = course.play(
+                    account, chosen, limit, journal, printing.say_on_stderr, recording.step
+                )
+            finally:
+                _end(journal.results, as_json)
+            journal.finish()
     verdicts = {result.verdict for result in journal.results}
     raise typer.Exit(1 if StepVerdict.FAILED in verdicts else 0 if answered else OUTSIDE)
 

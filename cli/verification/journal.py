@@ -3,8 +3,11 @@
 It is written before each change, so that `--resume` can undo and go on after the program, or its machine, died.
 """
 
+import fcntl
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +30,20 @@ class Journal:
         """The step that is at work, and the most that it can cost."""
         self._lost: list[Money] = []
         """What steps can have cost in which a run was interrupted."""
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """BadInput where a run is at work in this folder: another one would undo what that one uses."""
+        # The system releases the lock when its holder dies.
+        folder = os.open(self.path.absolute().parent, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise BadInput(f"{self.path}: a run is at work in this folder, wait for its end") from None
+            yield
+        finally:
+            os.close(folder)
 
     def read(self) -> None:
         """Go on with what the file says. Raises BadInput where it is no journal of this account, or there is none."""

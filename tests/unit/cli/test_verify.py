@@ -208,6 +208,17 @@ def test_a_journal_of_another_run_is_kept(tmp_path: Path, journal: str, words: s
     assert (tmp_path / JOURNAL).read_text("utf-8") == journal
 
 
+@pytest.mark.usefixtures("account")
+@pytest.mark.parametrize("more", [(), ("--resume",)])
+def test_a_run_that_is_at_work_is_left_alone(tmp_path: Path, more: tuple[str, ...]) -> None:
+    with Journal(tmp_path / JOURNAL, "an account").alone():
+        said = lamplighter(*NODES, "--yes", *more, cwd=tmp_path)
+    assert (said.returncode, said.stderr) == (
+        2,
+        f"{JOURNAL}: a run is at work in this folder, wait for its end\n",
+    )
+
+
 def test_a_recording_has_no_number_and_no_name_of_the_account(account: Account, tmp_path: Path) -> None:
     with recorded(tmp_path) as recording:
         recording.forget(account)
