@@ -3,12 +3,26 @@
 from typing import Any
 
 from tests.diagnosis_cases import node_of
-from tests.snapshots import NODES, POOL, TAINT, Document, at, at_work, event, healthy, no_gpus, pod, train
+from tests.snapshots import (
+    NODES,
+    POOL,
+    TAINT,
+    Document,
+    at,
+    at_work,
+    event,
+    healthy,
+    no_gpus,
+    node,
+    pod,
+    train,
+)
 from tests.unit.diagnosis.table import SECOND, UNREAD, Told, given, table
 
 NODE = NODES[0]
 FREE = "lab/more has no node although a GPU is free: "
 NO_REASON = f"{FREE}no reason is given"
+SLICE, EFA = "nvidia.com/mig-1g.5gb", "vpc.amazonaws.com/efa"
 
 
 def asking(gpus: int = 1, minute: float = 3, **spec: Any) -> Document:
@@ -22,6 +36,19 @@ def requesting(*resources: str, **none: str) -> Document:
     found = asking(minute=10)
     limits: Document = dict.fromkeys(resources, "1") | dict.fromkeys(none.values(), "0")
     found["spec"]["containers"][0]["resources"] = {"limits": limits}
+    return found
+
+
+def choosing(found: Document) -> Document:
+    """The pod wants nodes that are divided."""
+    found["spec"]["nodeSelector"] = {"nvidia.com/mig.config": "all-1g.5gb"}
+    return found
+
+
+def of_another_pool() -> Document:
+    found = node(1)
+    found["metadata"] = {"name": "other", "labels": {"eks.amazonaws.com/nodegroup": "other"}}
+    found["status"]["allocatable"] = {SLICE: "7"}
     return found
 
 
@@ -90,7 +117,6 @@ CORDONED = f"lab/more has no node, because {NODE} is cordoned"
 UNSCHEDULABLE = "0/2 nodes are available: 1 Insufficient nvidia.com/gpu, 1 node(s) were unschedulable."
 LATE = 11 + SECOND
 MORE = asking(minute=10)
-SLICE, EFA = "nvidia.com/mig-1g.5gb", "vpc.amazonaws.com/efa"
 
 
 test_a_pod_waits = table(
@@ -116,6 +142,9 @@ test_a_pod_waits = table(
      now=LATE), []),
     ("for a slice while a node is being divided", beside(requesting(SLICE), TAKEN, now=LATE, node={
      "metadata labels nvidia.com/mig.config.state": "pending"}), []),
+    ("for a slice of another pool", beside(requesting(SLICE), TAKEN, now=LATE, more={"nodes": [of_another_pool()]}),
+     []),
+    ("for a slice of another pool that is closed", beside(choosing(requesting(SLICE)), TAKEN, now=LATE), []),
     ("rightly for a slice that is taken", beside(requesting(SLICE), TAKEN, now=LATE, node={
      f"status allocatable {SLICE}": "1"}), []),
     ("rightly for more than any node has left", on_two_nodes(3), []),

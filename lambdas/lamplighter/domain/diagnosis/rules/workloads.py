@@ -204,16 +204,20 @@ def scheduler_message(snapshot: Snapshot, pod: Pod) -> str:
 
 
 def offered_nowhere(snapshot: Snapshot, pod: Pod) -> str:
-    """The first extended resource that it requests and no node of the pool has, such as a MIG slice; "" for none.
+    """The first extended resource that it requests and no node has, such as a MIG slice; "" for none.
 
-    A node that is being divided anew has no slice for some minutes.
+    A node that is being divided anew has no slice for some minutes. A pod whose node selector fits no node of the pool
+    waits for another one, and so may a pod that requests what another pool has.
     """
-    if any(node.dividing for node in snapshot.nodes):
+    chosen = doc(pod.item, "spec", "nodeSelector").items()
+    if any(node.dividing for node in snapshot.nodes) or not any(
+        chosen <= node.labels.items() for node in snapshot.nodes
+    ):
         return ""
     offered = {
         name
-        for node in snapshot.nodes
-        for name, amount in doc(node.item, "status", "allocatable").items()
+        for node in snapshot.listed("kubernetes", "nodes")
+        for name, amount in doc(node, "status", "allocatable").items()
         if str(amount) != "0"
     }
     return next((name for name in pod.extended_resources if name not in offered), "")
