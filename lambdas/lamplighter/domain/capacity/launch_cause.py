@@ -88,11 +88,6 @@ _TEXTS = (
         ),
     ),
     (
-        LaunchCause.WRONG_INSTANCE_TYPE,
-        # EC2's code Unsupported, also for a type that the zone will never have.
-        re.compile(r"is not supported in your requested Availability Zone", re.IGNORECASE),
-    ),
-    (
         LaunchCause.NO_CAPACITY,
         re.compile(
             r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
@@ -100,6 +95,12 @@ _TEXTS = (
             r"|no Spot capacity available|(?<![\w.-])(?-i:ICE)(?![\w.-])",
             re.IGNORECASE,
         ),
+    ),
+    (
+        LaunchCause.WRONG_INSTANCE_TYPE,
+        # EC2's code Unsupported, also for a type that the zone will never have. After a shortage in another zone, where
+        # waiting helps.
+        re.compile(r"is not supported in your requested Availability Zone", re.IGNORECASE),
     ),
 )
 
