@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from http.client import HTTPException
 from typing import Any
 from urllib.parse import urlencode
 
@@ -113,7 +114,7 @@ def _post(account: Account, address: str, secret: str | None) -> tuple[str, floa
             status, content = answer.status, answer.read()
     except urllib.error.HTTPError as refused:
         status, content = refused.code, b""
-    except OSError as error:
+    except (OSError, HTTPException) as error:
         raise OutsideFailed(f"the lab's address for Slack did not answer: {error}") from error
     if status != 200 or content:  # noqa: PLR2004
         raise Differs(f"the address answered {status} with {len(content)} bytes, not 200 with none")

@@ -22,13 +22,14 @@ from cli.verification.account import Account
 from cli.verification.journal import Journal
 from cli.verification.outcome import Unfit
 from cli.verification.step import Play, Step
-from cli.verification.steps import failsafe, foreign_starts, throwaway
+from cli.verification.steps import failsafe, foreign_starts, slack, throwaway
 from cli.verification.undo import Undo, UndoKind, undo
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
+from lamplighter.values.lab_tag import LAB_TAG
 from tests.builders.leases import EIGHT, HOUR, persons
 from tests.unit.aws_calls import heard
 from tests.unit.aws_says import Says
@@ -255,3 +256,30 @@ def test_instances_end_themselves_where_nobody_resumes(account: Account, tmp_pat
     [start] = asked
     assert start["InstanceInitiatedShutdownBehavior"] == "terminate"
     assert "shutdown -h +30" in start["UserData"]
+
+
+def test_an_answer_that_breaks_off_is_none(account: Account, tmp_path: Path) -> None:
+    class BreaksOff(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", "9")
+            self.end_headers()
+
+    secret = boto3.client("secretsmanager").create_secret(Name="app", SecretString=json.dumps({
+        "signing_secret": "s3cret", "bot_token": "xoxb-1"}))["ARN"]  # fmt: skip
+    with HTTPServer(("127.0.0.1", 0), BreaksOff) as server:
+        Thread(target=server.handle_request, daemon=True).start()
+        outputs = {"SlackUrl": f"http://127.0.0.1:{server.server_port}/", "SlackSecretArn": secret}
+        template = json.loads(NOTHING) | {
+            "Outputs": {name: {"Value": value} for name, value in outputs.items()}
+        }
+        boto3.client("cloudformation").create_stack(
+            StackName="lab-slack", TemplateBody=json.dumps(template), Tags=[{"Key": LAB_TAG, "Value": "lab"}]
+        )
+        journal = Journal(tmp_path / "journal.json", "an account")
+        step = replace(slack.STEP, fits=lambda _: None)
+        assert not course.play(account, [step], LIMIT, journal, lambda _: None, lambda _: None)
+
+    [line] = journal.results[0].evidence
+    assert line.startswith("the lab's address for Slack did not answer: ")
+    assert "s3cret" not in journal.path.read_text("utf-8")
