@@ -28,7 +28,9 @@ CURRENCY = "USD"
 STACK_MINUTES = 15
 READ_SECONDS = 30
 """EC2 answers when it has accepted every instance of a hundred."""
-CREATED, ROLLED_BACK = "CREATE_COMPLETE", "ROLLBACK_COMPLETE"
+# An import may have a word of its own: CDK takes both for a success.
+CREATED = {"CREATE_COMPLETE", "IMPORT_COMPLETE"}
+ROLLED_BACK = {"ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"}
 DENIED = "is not authorized to perform", "with an explicit deny"
 FUNCTION = "AWS::Lambda::Function"
 SOON = timedelta(hours=3)
@@ -107,7 +109,7 @@ class Account:
         ended = self._settled(name)
         status, failed = ended["StackStatus"], self.failure(name)
         as_asked = CREATED if fails_at is None else ROLLED_BACK
-        if status != as_asked or (fails_at is not None and failed[0] != fails_at):
+        if status not in as_asked or (fails_at is not None and failed[0] != fails_at):
             failure = ": ".join(failed)
             # Of a service control policy, a boundary or the caller's own policies.
             if any(words in failure for words in DENIED):
@@ -125,7 +127,7 @@ class Account:
             found = self.call("cloudformation", "describe_change_set", name, **change)
             if found["Status"] == "FAILED":
                 raise Differs(f"CloudFormation refuses the change set {name}: {found['StatusReason']}")
-            return bool(found["Status"] == CREATED)
+            return bool(found["Status"] == "CREATE_COMPLETE")
 
         self.until(f"the change set {name} is complete", timedelta(minutes=STACK_MINUTES), ready)
         self.call("cloudformation", "execute_change_set", name, **change)

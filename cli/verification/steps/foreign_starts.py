@@ -19,6 +19,7 @@ REFUSED = frozenset({
     "InstanceLimitExceeded",
     "InsufficientInstanceCapacity",
     "InsufficientFreeAddressesInSubnet",
+    "PendingVerification",
     "Unsupported",
 })  # fmt: skip
 MOST = 16

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from lamplighter.domain.diagnosis.document import condition, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import symptoms, workloads
-from lamplighter.domain.diagnosis.rules.node import MIG_STATE, Node
+from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.quotes import quote, quote_of_condition, quote_of_pod
 from lamplighter.domain.diagnosis.snapshot import Snapshot
+from lamplighter.domain.gpu.sharing import MIG_STATE
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 HARDWARE = "AcceleratedHardwareReady"

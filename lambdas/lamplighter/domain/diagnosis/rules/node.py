@@ -5,11 +5,11 @@ from datetime import datetime
 from functools import cached_property
 
 from lamplighter.domain.diagnosis.document import Doc, condition, doc, docs, instant, number, text
+from lamplighter.domain.gpu.sharing import MIG_STATE
 from lamplighter.domain.pool.nodes import GPU_RESOURCES
 from lamplighter.reasons.reason import Reason, Said, reason
 
 SHARED = "nvidia.com/gpu.shared"
-MIG_STATE = "nvidia.com/mig.config.state"
 
 # Taints of a node that starts or leaves. The component that set one takes it away again.
 LIFECYCLE_TAINTS = (
