@@ -28,8 +28,8 @@ ORDERED = datetime(2026, 11, 20, 20, 0, tzinfo=UTC)
         (
             (
                 "Unsupported - Your requested instance type (g5.xlarge) is not supported in your requested "
-                "Availability Zone (ap-northeast-2d). InsufficientInstanceCapacity - We currently do not have sufficient "
-                "g5.xlarge capacity in the Availability Zone you requested (ap-northeast-2a)."
+                "Availability Zone (ap-northeast-2d). InsufficientInstanceCapacity - We currently do not have "
+                "sufficient g5.xlarge capacity in the Availability Zone you requested (ap-northeast-2a)."
             ),
             "no-capacity",
         ),
