@@ -965,8 +965,8 @@ BREAKAGES = (
         8,
         "a result of the doctor whose write nobody acknowledged sends no notice",
         f"{APPLICATION}/doctor/examining.py",
-        '    ledger.decide(WHOLE_LAB, Decision(day, "examined", short, now), entry)\n',
-        '    if not ledger.decide(WHOLE_LAB, Decision(day, "examined", short, now), entry):\n        return\n',
+        "        if before is not None and abs(now - before.at) < BESIDE:\n",
+        "        if before is not None:\n",
         tests="tests/unit/doctor/test_function.py",
     ),
     Breakage(

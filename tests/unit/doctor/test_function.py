@@ -14,6 +14,7 @@ from moto.sns.models import sns_backends
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.doctor import caller
 from lamplighter.application.doctor import examining
+from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
@@ -91,6 +92,21 @@ def test_a_result_whose_write_nobody_acknowledged_has_sent_its_notice_once(topic
 
     assert len(said(topic)) == 1
     assert len(Ledger(LEDGER).audit("*", EIGHT - timedelta(hours=1))) == 1
+
+
+class Slow(Ledger):
+    """A ledger whose second reader comes before the first one has written."""
+
+    def command(self, pool: str, command_id: str) -> Decision | None:
+        found = super().command(pool, command_id)
+        if command_id.endswith("-told"):
+            examining.tell(LAB, Ledger(LEDGER), [WRONG], EIGHT + timedelta(seconds=1))
+        return found
+
+
+def test_two_visits_of_one_event_at_once_send_one_notice(topic: str) -> None:
+    examining.tell(LAB, Slow(LEDGER), [WRONG], EIGHT)
+    assert len(said(topic)) == 1
 
 
 def test_a_visit_answers_how_it_came_out() -> None:
