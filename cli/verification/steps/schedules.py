@@ -6,8 +6,8 @@ from cli.verification.step import Play, Step
 from cli.verification.steps import scheduler, throwaway
 from cli.verification.undo import Undo, UndoKind
 
-AHEAD = timedelta(minutes=3)
-"""Scheduler may need two minutes to know the role, and a schedule in the past never fires."""
+AHEAD = timedelta(minutes=4)
+"""Of it the cut to a whole minute takes one, and Scheduler may need two to know the role."""
 FIRES_WITHIN = timedelta(minutes=2)
 
 
