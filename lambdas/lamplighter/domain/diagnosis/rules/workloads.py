@@ -32,7 +32,7 @@ _GPU_TAINT = re.compile(r"untolerated taint (\{nvidia\.com/[^}]{0,200}\})")
 _REFUSED = {"UnexpectedAdmissionError", "OutOfnvidia.com/gpu"}
 SEEN_RESTARTS = 3
 """Containers that failed so often do not recover by themselves, even on a young node."""
-_INSTALLER = re.compile(r"nvidia-driver-daemonset|nvidia-container-toolkit")
+_INSTALLERS = "nvidia-driver-daemonset", "nvidia-container-toolkit"
 # What NVIDIA's pods say until driver and runtime are there: expected for some minutes (gpu-operator, issue 413).
 _UNTIL_INSTALLED = {symptoms.NVML_MISSING, "runtime-missing", "driver-broken"}
 _SANDBOX_STANDS = {"Pulling", "Pulled", "Created", "Started"}
@@ -101,7 +101,7 @@ def installing(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether it is NVIDIA's, and the operator still installs driver or toolkit on its node, within the normal time."""
     return pod.operand and any(
         other.node == pod.node
-        and _INSTALLER.search(other.name)
+        and any(name in other.name for name in _INSTALLERS)
         and not (other.healthy or other.failed or list(other.crashing()))
         and other.restarts < SEEN_RESTARTS
         and snapshot.age(max(snapshot.since, other.created or snapshot.since))

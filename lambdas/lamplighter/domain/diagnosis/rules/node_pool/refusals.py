@@ -30,7 +30,7 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 # Karpenter's own name, and that of EKS Auto Mode's.
-_BY_KARPENTER = re.compile(r"\(reported by (?:karpenter|eks-auto-mode)\b")
+_BY_KARPENTER = "(reported by karpenter", "(reported by eks-auto-mode"
 _NOMINATED = re.compile(r"\bNodeClaim ([a-z0-9][a-z0-9.-]*)")
 
 
@@ -91,7 +91,7 @@ def unscheduled(snapshot: Snapshot) -> str:
         if not pod.node
         for event in snapshot.events_of(pod)
         if event.reason == "FailedScheduling"
-        and (snapshot.node_pool.name and _BY_KARPENTER.match(event.message))
+        and (snapshot.node_pool.name and event.message.startswith(_BY_KARPENTER))
     ]
     if not said:
         return ""
