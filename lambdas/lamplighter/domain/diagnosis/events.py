@@ -64,6 +64,11 @@ def _reported(message: str, item: Doc) -> str:
     return "\n".join(f"{by} {line}" for line in message.splitlines())
 
 
+def reported_by(event: Event, *reporters: str) -> bool:
+    """Whether it says of itself that one of these wrote it; names of reporters may go on after a slash."""
+    return event.message.startswith(tuple(f"(reported by {name}" for name in reporters))
+
+
 def _last(item: Doc) -> datetime | None:
     for path in _TIMES:
         time = instant(item, *path)

@@ -230,6 +230,16 @@ class Snapshot:
                 by_node.setdefault(pod.node, []).append(pod)
         return by_node
 
+    def beside(self, pod: Pod) -> list[Pod]:
+        """The pods in scope on the node of a pod, itself among them."""
+        return self._by_node.get(pod.node, [])
+
+    @cached_property
+    def offered(self) -> frozenset[str]:
+        """The resources that any node of the cluster has, of this pool or another."""
+        amounts = (doc(node, "status", "allocatable").items() for node in self.listed("kubernetes", "nodes"))
+        return frozenset(name for each in amounts for name, amount in each if str(amount) != "0")
+
     @cached_property
     def operator_pods(self) -> list[Pod]:
         """The operator's own pods, which run on any node."""

@@ -3,6 +3,7 @@
 A fatal XID comes first: it explains the lost GPU and the missing GPUs that it causes.
 """
 
+import re
 from collections.abc import Iterator
 
 from lamplighter.domain.diagnosis.document import condition, text
@@ -17,7 +18,7 @@ from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 HARDWARE = "AcceleratedHardwareReady"
 COUNT_MISMATCH = "NvidiaDeviceCountMismatch"
 # The MIG manager says so at each change of the label. mig-parted logs by logrus.
-_MIG_ATTEMPT = "Updating to MIG config"
+_MIG_ATTEMPT = re.compile(r"Updating to MIG config")
 _MIG_ERRORS = "level=fatal", "level=error"
 # Reasons of the node monitoring agent that mean a dead GPU without naming an XID.
 _DEAD = {"NvidiaDoubleBitError", "DCGMDiagnosticFailure"}
@@ -95,7 +96,7 @@ def sliced(snapshot: Snapshot, gathered: Gathered) -> None:
         said = [
             quote(pod.called, line)
             for pod in snapshot.pods_on(node)
-            for line in snapshot.logs(pod).rpartition(_MIG_ATTEMPT)[2].splitlines()
+            for line in _MIG_ATTEMPT.split(snapshot.logs(pod))[-1].splitlines()
             if "nvidia-mig-manager" in pod.name and any(level in line for level in _MIG_ERRORS)
         ]
         undivided = reason("finding.evidence.mig-failed", node=node.name, config=wanted, label=MIG_STATE)

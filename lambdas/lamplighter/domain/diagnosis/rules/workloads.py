@@ -100,13 +100,12 @@ def symptom_of(snapshot: Snapshot, pod: Pod) -> Symptom | None:
 def installing(snapshot: Snapshot, pod: Pod) -> bool:
     """Whether it is NVIDIA's, and the operator still installs driver or toolkit on its node, within the normal time."""
     return pod.operand and any(
-        other.node == pod.node
-        and any(name in other.name for name in _INSTALLERS)
+        any(name in other.name for name in _INSTALLERS)
         and not (other.healthy or other.failed or list(other.crashing()))
         and other.restarts < SEEN_RESTARTS
         and snapshot.age(max(snapshot.since, other.created or snapshot.since))
         <= ProvisioningStage.GPUS.normal
-        for other in snapshot.pods
+        for other in snapshot.beside(pod)
     )
 
 
@@ -209,18 +208,15 @@ def offered_nowhere(snapshot: Snapshot, pod: Pod) -> str:
     A node that is being divided anew has no slice for some minutes. A pod whose node selector fits no node of the pool
     waits for another one, and so may a pod that requests what another pool has.
     """
+    absent = next((name for name in pod.extended_resources if name not in snapshot.offered), "")
     chosen = doc(pod.item, "spec", "nodeSelector").items()
-    if any(node.dividing for node in snapshot.nodes) or not any(
-        chosen <= node.labels.items() for node in snapshot.nodes
+    if (
+        not absent
+        or any(node.dividing for node in snapshot.nodes)
+        or not any(chosen <= node.labels.items() for node in snapshot.nodes)
     ):
         return ""
-    offered = {
-        name
-        for node in snapshot.listed("kubernetes", "nodes")
-        for name, amount in doc(node, "status", "allocatable").items()
-        if str(amount) != "0"
-    }
-    return next((name for name in pod.extended_resources if name not in offered), "")
+    return absent
 
 
 _AVAILABLE = re.compile(r"\b0/(\d{1,6}) nodes are available:(.*?)(?:preemption:|$)", re.DOTALL)

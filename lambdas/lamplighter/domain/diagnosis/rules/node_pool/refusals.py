@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.capacity.launch_cause import LaunchCause, cause_of
 from lamplighter.domain.capacity.node_pool.lock import policy_name
 from lamplighter.domain.diagnosis.document import at, text
-from lamplighter.domain.diagnosis.events import events_by_object
+from lamplighter.domain.diagnosis.events import events_by_object, reported_by
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
@@ -30,7 +30,7 @@ _AROUND = re.compile(
     re.IGNORECASE,
 )
 # Karpenter's own name, and that of EKS Auto Mode's.
-_BY_KARPENTER = "(reported by karpenter", "(reported by eks-auto-mode"
+_KARPENTERS = "karpenter", "eks-auto-mode"
 _NOMINATED = re.compile(r"\bNodeClaim ([a-z0-9][a-z0-9.-]*)")
 
 
@@ -91,7 +91,7 @@ def unscheduled(snapshot: Snapshot) -> str:
         if not pod.node
         for event in snapshot.events_of(pod)
         if event.reason == "FailedScheduling"
-        and (snapshot.node_pool.name and event.message.startswith(_BY_KARPENTER))
+        and (snapshot.node_pool.name and reported_by(event, *_KARPENTERS))
     ]
     if not said:
         return ""
