@@ -18,7 +18,7 @@ from local.aws.cloudformation.kinds import Order, Physical
 from local.aws.cloudformation.registry import KINDS
 from tests.account_recording.administrator import administrator
 from tests.local.conftest import Aws, embedded
-from tests.scenarios.verification.test_verify import JOURNAL, THROWAWAY, patched
+from tests.scenarios.verification.test_verify import FROM_A_TERMINAL, JOURNAL, THROWAWAY, patched
 from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
@@ -39,7 +39,7 @@ class Verified:
 
     def begun(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [*VERIFY, *words],
+            [*FROM_A_TERMINAL, *VERIFY, *words],
             cwd=self.folder,
             env=self.environment,
             stdout=subprocess.PIPE,

@@ -38,6 +38,8 @@ pools:
   gpu: {max_nodes: 2}
 slack: {channel: C0123456789}
 """
+#: A suite in the background ignores SIGINT, and its programs would as well.
+FROM_A_TERMINAL = "/usr/bin/env", "--default-signal=INT"
 JOURNAL = "lamplighter-verify.json"
 THROWAWAY = "lamplighter-verify"
 
@@ -70,7 +72,7 @@ class VerifiedLab(LabDay):
 
     def _begun(self, *words: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "cli.main", "verify", "--yes", *words],
+            [*FROM_A_TERMINAL, sys.executable, "-m", "cli.main", "verify", "--yes", *words],
             cwd=self.folder,
             env={**os.environ, **self.cloud.played(), **self.owner},
             stdout=subprocess.PIPE,
