@@ -1,7 +1,8 @@
 """Whether each rail of Karpenter's failsafe ends a node by itself, and whether the pool still opens after both."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 
@@ -46,32 +47,33 @@ def _play(play: Play) -> None:
 def _ended_by(play: Play, rail: Rail) -> None:
     """A node whose lease is over, while no function of the lab runs: one rail alone ends it."""
     account = play.account
-    noted, made = _noted(play)
-    closes = failsafe.leased(noted, run_of(throwaway.STACK, rail))
-    failsafe.stop_functions(noted)
-    account.until("the lease is over", 2 * failsafe.LENGTH, lambda: account.clock() > closes)
-    if not account.see().alive:
-        raise Differs("the node was gone when the lease ended, so this proves nothing")
-    play.evidence("the lease is over, and its node still runs")
-    _run(play, rail)
-    if _is_locked(account) is not (rail is Rail.EC2):
-        raise Differs(
-            f"after the rail {rail.value} Karpenter's role has {'no' if rail is Rail.EC2 else 'a'} lock"
-        )
-    _stays_at_zero(play)
-    for one in reversed(made):
-        play.back(one)
+    with _undone(play) as noted:
+        closes = failsafe.leased(noted, run_of(throwaway.STACK, rail))
+        failsafe.stop_functions(noted)
+        account.until("the lease is over", 2 * failsafe.LENGTH, lambda: account.clock() > closes)
+        if not account.see().alive:
+            raise Differs("the node was gone when the lease ended, so this proves nothing")
+        play.evidence("the lease is over, and its node still runs")
+        _run(play, rail)
+        if _is_locked(account) is not (rail is Rail.EC2):
+            raise Differs(
+                f"after the rail {rail.value} Karpenter's role has {'no' if rail is Rail.EC2 else 'a'} lock"
+            )
+        _stays_at_zero(play)
 
 
-def _noted(play: Play) -> tuple[Play, list[Undo]]:
-    """The play, and what it has promised to undo from now on."""
+@contextmanager
+def _undone(play: Play) -> Iterator[Play]:
+    """The same play; what it makes is undone at the end. At any other end the step as a whole is undone."""
     made: list[Undo] = []
 
     def promise(one: Undo) -> None:
         made.append(one)
         play.undo(one)
 
-    return replace(play, undo=promise), made
+    yield replace(play, undo=promise)
+    for one in reversed(made):
+        play.back(one)
 
 
 def _is_locked(account: Account) -> bool:
@@ -127,11 +129,9 @@ def _stays_at_zero(play: Play) -> None:
 def _opens(play: Play) -> None:
     """A normal opening and close, with whatever the rails have left: IAM may still have the lock."""
     account = play.account
-    noted, made = _noted(play)
-    lease = failsafe.opened(noted, f"{throwaway.STACK}-last")
-    account.until(f"the lease {lease} is open", OPEN_WITHIN, lambda: _is_open(account, lease))
-    for one in reversed(made):
-        play.back(one)
+    with _undone(play) as noted:
+        lease = failsafe.opened(noted, f"{throwaway.STACK}-last")
+        account.until(f"the lease {lease} is open", OPEN_WITHIN, lambda: _is_open(account, lease))
     if account.see().existing or _is_locked(account):
         raise Differs("the pool opened and closed, and is not as before")
     play.evidence("after both rails the pool opened and closed, and the lock is gone")

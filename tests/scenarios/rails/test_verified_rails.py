@@ -3,17 +3,16 @@
 import json
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
 
 from lamplighter.domain.capacity.node_pool.roles import launching_role
-from lamplighter.values.role_name import role_name
 from tests.account_recording.administrator import administrator
 from tests.karpenter_program import controller_or_skip
 from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.karpenter_day import KarpenterDay
 from tests.scenarios.lab_day import Said
+from tests.scenarios.rails import ways
 from tests.scenarios.verification.test_verify import JOURNAL, VerifiedLab
 from tests.steady.hang import HANG_SECONDS
 
@@ -59,18 +58,6 @@ class RailedLab(VerifiedLab, KarpenterDay):
         document = json.loads((self.folder / "report.json").read_text("utf-8"))
         return str(document["steps"][0]["evidence"])
 
-    @contextmanager
-    def without(self, action: str) -> Iterator[None]:
-        """The failsafe's machine may not do this."""
-        iam, role = self.api("iam"), role_name(self.lab.name, self.lab.region, "failsafe-machine")
-        denied = {"Effect": "Deny", "Action": action, "Resource": "*"}
-        document = json.dumps({"Version": "2012-10-17", "Statement": [denied]})
-        iam.put_role_policy(RoleName=role, PolicyName="powerless", PolicyDocument=document)
-        try:
-            yield
-        finally:
-            iam.delete_role_policy(RoleName=role, PolicyName="powerless")
-
 
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RailedLab]:
@@ -98,7 +85,7 @@ def test_each_rail_ends_a_node_and_the_pool_opens_after_both(day: RailedLab) -> 
     ],
 )
 def test_a_rail_that_is_taken_out_fails_the_step(day: RailedLab, action: str, why: str) -> None:
-    with day.without(action):
+    with ways.denied_to(day, "failsafe-machine", action):
         said = day.verify("--steps", STEP)
 
     assert said.code == 1, said

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -50,11 +50,16 @@ def functions_live(day: LabDay, *, but: str) -> Iterator[None]:
         day.cloud.faults.revive(name)
 
 
-@contextmanager
-def schedules_powerless(day: LabDay) -> Iterator[None]:
+def schedules_powerless(day: LabDay) -> AbstractContextManager[None]:
     """The role of the failsafe's and the curfew's schedules may do nothing: they fire in vain."""
-    iam, role = day.api("iam"), role_name(day.lab.name, day.lab.region, "failsafe")
-    denied = {"Effect": "Deny", "Action": "*", "Resource": "*"}
+    return denied_to(day, "failsafe", "*")
+
+
+@contextmanager
+def denied_to(day: LabDay, name: str, action: str) -> Iterator[None]:
+    """A role of the lab may not do this."""
+    iam, role = day.api("iam"), role_name(day.lab.name, day.lab.region, name)
+    denied = {"Effect": "Deny", "Action": action, "Resource": "*"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [denied]})
     iam.put_role_policy(RoleName=role, PolicyName="powerless", PolicyDocument=document)
     try:
