@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from decimal import Decimal
 
-from lamplighter.domain.views.receipt_view import Bandwidth, ReceiptView
+from lamplighter.domain.checks.gpu_proof import Bandwidth
+from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.checks.gpu_proof import GpuProof, carried_over, latest_by_node, together
+from lamplighter.domain.checks.ladder import ALL_REDUCE
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Reason, reason
@@ -92,10 +93,16 @@ def test_the_age_is_that_of_the_first_proof_however_often_it_is_carried_over() -
     assert read(twice["reason"]) == seen("Test PASSED", minutes=60)
 
 
-def test_the_bandwidth_of_a_proof_is_its_slowest_link_that_was_measured_now() -> None:
-    def link(node: str, said: object, **more: Any) -> dict[str, Any]:
-        return row(node, "all-reduce", measurements={"busbw_gb_per_second": said}, **more)
+def link(node: str, said: object, check: str = ALL_REDUCE.name, **more: Any) -> dict[str, Any]:
+    return row(node, check, measurements={"busbw_gb_per_second": said}, **more)
 
+
+def test_another_check_that_measures_a_bandwidth_changes_no_proof() -> None:
+    assert proof(0, link("a", "1.17"), link("a", "0.31", "all_gather")).bandwidth == Decimal("1.17")
+    assert proof(0, link("a", "0.31", "all_gather")).bandwidth is None
+
+
+def test_the_bandwidth_of_a_proof_is_its_slowest_link_that_was_measured_now() -> None:
     assert proof(0, link("node-a", "1.17"), link("node-b", "0.31")).bandwidth == Decimal("0.31")
     assert proof(0, row("node-a"), link("node-b", "n/a"), link("node-c", None)).bandwidth is None
     assert proof(0, link("node-a", "1.17", busy=True)).bandwidth is None

@@ -8,6 +8,7 @@ import pytest
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.zero import ZeroProof
+from lamplighter.domain.checks.gpu_proof import Bandwidth
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
@@ -15,7 +16,7 @@ from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.lab_view import PastLease
-from lamplighter.domain.views.receipt_view import Bandwidth, Bar, ReceiptExtras, ReceiptView
+from lamplighter.domain.views.receipt_view import Bar, ReceiptExtras, ReceiptView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.domain.views.windows_view import past
 

@@ -14,8 +14,18 @@ from lamplighter.reasons.fields import KEY, from_odd_document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
-BANDWIDTH = "busbw_gb_per_second"
-"""The measurement of bus bandwidth in the verdict of all_reduce, in GB/s."""
+TREND = "all_reduce"
+"""The check whose bandwidth is a proof's own. Other collectives are as fast by another measure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bandwidth:
+    """What one check measured between GPUs, against the floor that it judged by; GB/s of bus bandwidth."""
+
+    check: str
+    node: str
+    measured: Decimal
+    floor: Decimal | None
 
 
 @dataclass(frozen=True)
@@ -41,10 +51,10 @@ class GpuProof:
 
     @property
     def bandwidth(self) -> Decimal | None:
-        """The lowest bus bandwidth of its nodes, in GB/s; None where this proof measured none."""
+        """The lowest of its nodes in the check TREND, in GB/s; None where this proof measured none."""
         new = [row for row in self.rows if row.get("busy") is not True]
-        bandwidths = [figure for row in new if (figure := _bandwidth(row)) is not None]
-        return min(bandwidths, default=self.measured)
+        measured = (each.measured for each in bandwidths(new) if each.check == TREND)
+        return min(measured, default=self.measured)
 
     def of(self, node: str) -> list[Mapping[str, object]]:
         """The verdicts on one node."""
@@ -56,6 +66,19 @@ class GpuProof:
         rows = kept.get("verdicts")
         known = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
         return from_odd_document(cls, {**kept, "verdicts": known})
+
+
+def bandwidths(rows: Iterable[Mapping[str, object]], floor: Decimal | None = None) -> tuple[Bandwidth, ...]:
+    """Each bandwidth in the verdicts; `floor` is that of verdicts that name none."""
+    found = []
+    for row in rows:
+        said = row.get("measurements")
+        measurements = said if isinstance(said, Mapping) else {}
+        measured = _number(measurements.get("busbw_gb_per_second"))
+        if measured is not None:
+            judged_by = _number(measurements.get("floor_gb_per_second"))
+            found.append(Bandwidth(str(row.get("check")), str(row.get("node")), measured, judged_by or floor))
+    return tuple(found)
 
 
 def together(rows: Iterable[Mapping[str, object]]) -> Outcome:
@@ -116,9 +139,7 @@ def _carried(
     }
 
 
-def _bandwidth(row: Mapping[str, object]) -> Decimal | None:
-    measurements = row.get("measurements")
-    figure = measurements.get(BANDWIDTH) if isinstance(measurements, Mapping) else None
+def _number(figure: object) -> Decimal | None:
     try:
         return None if figure is None else Decimal(str(figure))
     except InvalidOperation:

@@ -6,11 +6,11 @@ Made from the kept receipt and from what the ledger still knows of the lease. Ol
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.zero import ZeroProof
-from lamplighter.domain.checks.gpu_proof import BANDWIDTH, GpuProof, together
+from lamplighter.domain.checks.gpu_proof import Bandwidth, GpuProof, bandwidths, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
@@ -24,8 +24,6 @@ from lamplighter.values import instant
 
 Document = Mapping[str, object]
 UNLEASED = "unleased"
-FLOOR = "floor_gb_per_second"
-"""How the verdict of all_reduce calls the floor that it judged by, in GB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,16 +44,6 @@ class Bar:
     def length(self) -> timedelta:
         """How long it is."""
         return self.ends - self.begins
-
-
-@dataclass(frozen=True, slots=True)
-class Bandwidth:
-    """What one collective measured, against the floor of its instance type; GB/s of bus bandwidth."""
-
-    check: str
-    node: str
-    measured: Decimal
-    floor: Decimal | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +147,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         overrun=_money(overrun.get("cost")) if isinstance(overrun, Mapping) else None,
         verdict=together(rows) if rows else None,
         verdict_rows=tuple(from_odd_document(VerdictRow, row) for row in rows),
-        bandwidth=_bandwidths(rows, beside.floor or (kind.busbw_floor if kind else None)),
+        bandwidth=bandwidths(rows, beside.floor or (kind.busbw_floor if kind else None)),
         findings=_findings(receipt, mine),
         replaced=_strings(receipt.get("replaced")),
         proof_of_zero=_zero(receipt.get("proof_of_zero")),
@@ -189,28 +177,9 @@ def _bars(
     return tuple(bars)
 
 
-def _bandwidths(rows: Sequence[Document], floor: Decimal | None) -> tuple[Bandwidth, ...]:
-    found = []
-    for row in rows:
-        measured = row.get("measurements")
-        said = measured.get(BANDWIDTH) if isinstance(measured, Mapping) else None
-        number = _number(said)
-        if number is not None:
-            judged_by = _number(measured.get(FLOOR)) if isinstance(measured, Mapping) else None
-            found.append(Bandwidth(str(row.get("check")), str(row.get("node")), number, judged_by or floor))
-    return tuple(found)
-
-
 def _concerns(entry: Entry, lease: str | None, closed: datetime) -> bool:
     """Whether it belongs to the receipt: what happened to the pool after the close is somebody else's."""
     return lease is None or entry.lease == lease or (entry.lease is None and entry.at <= closed)
-
-
-def _number(said: object) -> Decimal | None:
-    try:
-        return None if said is None else Decimal(str(said))
-    except InvalidOperation:
-        return None
 
 
 def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[FindingView, ...]:

@@ -30,7 +30,7 @@ def row(node: str, verdict: str = "passed", busbw: str | None = None, **more: An
     measured = {"busbw_gb_per_second": busbw} if busbw else {}
     reason = "so it was (seen at 20:00 UTC on 2026-11-20)"
     return {
-        "check": "all-reduce",
+        "check": "all_reduce",
         "node": node,
         "verdict": verdict,
         "reason": reason,
@@ -82,7 +82,7 @@ def test_each_node_stands_with_its_checks_and_the_pool_with_its_trend(
         ("node-a", "passed", "2026-11-20T21:00:00Z"),
         ("node-b", "passed", "2026-11-20T21:00:00Z"),
     ]
-    assert said["nodes"][0]["verdicts"][0]["check"] == "all-reduce"
+    assert said["nodes"][0]["verdicts"][0]["check"] == "all_reduce"
     assert said["trends"] == [
         {
             "instance_type": "g5.xlarge",
@@ -105,10 +105,10 @@ def test_people_read_the_verdicts_by_the_labs_clock_and_numbers_where_nothing_ca
     said = capsys.readouterr().out
 
     assert (
-        "node-a  all-reduce  passed      Sat 21 Nov 05:30 KST  so it was (seen at Sat 21 Nov 05:00 KST)"
+        "node-a  all_reduce  passed      Sat 21 Nov 05:30 KST  so it was (seen at Sat 21 Nov 05:00 KST)"
         in said
     )
-    assert "node-b  all-reduce  not proven" in said
+    assert "node-b  all_reduce  not proven" in said
     assert "g5.xlarge in pool gpu: 0 of its last 2 proofs passed" in said
     assert "bus bandwidth, GB/s: 0.31 1.17" in said
     assert "minutes to ready:    5.5" in said
