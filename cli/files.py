@@ -14,14 +14,24 @@ def may_be_written(option: str, file: Path) -> None:
 
 
 def write(option: str, file: Path, text: str) -> None:
-    """Replace the file with the text. If that fails, the file stays as it was."""
-    draft = draft_of(file)
+    """Write the whole text or nothing: if that fails, the file stays as it was. BadInput names the option."""
     try:
-        draft.write_text(text, "utf-8")
-        draft.replace(file)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise BadInput(f"{option}: '{file}' cannot be written: {error.strerror}") from error
+        if file.exists() and not file.is_file():
+            # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.
+            file.write_text(text, "utf-8")
+            return
+        file = file.resolve()
+        draft = draft_of(file)
+        try:
+            draft.write_text(text, "utf-8")
+            draft.replace(file)
+        finally:
+            draft.unlink(missing_ok=True)
+    except (OSError, ValueError) as error:
+        why = getattr(error, "strerror", None) or str(error)
+        raise BadInput(
+            f"{option}: {file} cannot be written ({why}), name a file in a folder that can"
+        ) from None
 
 
 def draft_of(file: Path) -> Path:

@@ -1,13 +1,11 @@
 """The instants in the options of `simulate`, and its document in a file."""
 
 import json
-import os
 import re
-import tempfile
 from datetime import UTC, datetime
 from pathlib import Path
 
-from cli import printing
+from cli import files, printing
 from lamplighter.errors import BadInput
 
 _RFC_3339 = re.compile(
@@ -25,7 +23,7 @@ def write_document(document: object, out: str) -> None:
     if out == "-":
         printing.json_text(text)
     else:
-        write_whole(Path(out), f"{text}\n")
+        files.write("--json", Path(out), f"{text}\n")
 
 
 def instant(option: str, text: str) -> datetime:
@@ -41,33 +39,3 @@ def instant(option: str, text: str) -> datetime:
         return datetime.fromisoformat(f"{day}T{hour}{rest}.{fraction}{offset.upper()}").astimezone(UTC)
     except (ValueError, OverflowError):
         raise BadInput(f"--{option.strip('-')}: '{shown}' is on no calendar, {right}") from None
-
-
-def write_whole(path: Path, text: str, option: str = "--json") -> None:
-    """Write a whole file or nothing; BadInput names the option if the file cannot be written."""
-    try:
-        if path.exists() and not path.is_file():
-            # A device or a pipe cannot be put in place by renaming; a folder is refused by the system.
-            path.write_text(text, "utf-8")
-            return
-        path = path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(text)
-            Path(name).chmod(0o666 & ~_umask())
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise BadInput(
-            f"{option}: {path} cannot be written ({reason}), name a file in a folder that can"
-        ) from None
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -7,8 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cli import deployed, deployment, printing
-from cli.plan.simulation_document import write_whole
+from cli import deployed, deployment, files, printing
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.planner.live import live
 from lamplighter.lab.model import Lab
@@ -32,7 +31,7 @@ def write(out: str, pool: str | None, lab_name: str | None) -> None:
     if out == "-":
         printing.document(text)
     else:
-        write_whole(Path(out), text, "--ics")
+        files.write("--ics", Path(out), text)
 
 
 def document(lab: Lab, windows: list[PlannedWindow], now: datetime) -> str:

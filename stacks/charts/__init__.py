@@ -6,5 +6,5 @@ release. The digest of the image is not in the sources of a release, so none is 
 (https://github.com/aws/karpenter-provider-aws/blob/v1.14.3/hack/release/common.sh).
 
 To add a version, take `charts/karpenter` and `charts/karpenter-crd` out of its Go module.
-tests/local/cluster/karpenter/test_kept_charts.py compares every line with that module.
+tests/local/karpenter/test_kept_charts.py compares every line with that module.
 """

@@ -14,6 +14,7 @@ from lamplighter.adapters.checked import checked
 from lamplighter.domain.pool.adoption import ExistingCluster, ExistingPool
 from lamplighter.domain.pool.node_pool_adoption import ServiceAccount
 from lamplighter.errors import BadInput, OutsideFailed
+from lamplighter.lab.names import KUBERNETES_VERSION
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
-
-VERSION = re.compile(r"1\.[0-9]{2,3}")
 
 
 @border
@@ -56,7 +55,7 @@ class Adoption:
                 if error_code(error) != "ResourceNotFoundException":
                     raise
                 return None
-        if found is None or not VERSION.fullmatch(found.get("version", "")):
+        if found is None or not re.fullmatch(KUBERNETES_VERSION, found.get("version", "")):
             raise OutsideFailed(
                 reason("capacity.answer-without-cluster", cluster=name), "eks:DescribeCluster", name
             )

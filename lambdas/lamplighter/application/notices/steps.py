@@ -6,7 +6,6 @@ workflow: the ledger has it, and step Tell sends it later.
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment, metrics
@@ -33,9 +32,6 @@ from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
-
-if TYPE_CHECKING:
-    pass
 
 
 def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
