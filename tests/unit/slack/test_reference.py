@@ -10,7 +10,15 @@ import pytest
 from lamplighter.application.slack import answering
 from lamplighter.domain.slack.answers import HELP
 from lamplighter.domain.slack.asked import roles
-from lamplighter.domain.slack.asked.understand import ONLY_BUTTONS, SEEING, Word, WordContext, typed
+from lamplighter.domain.slack.asked.understand import (
+    _ALSO,
+    ELSEWHERE,
+    ONLY_BUTTONS,
+    SEEING,
+    Word,
+    WordContext,
+    typed,
+)
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "slack" / "slack-words.md"
 PLACE = WordContext(["gpu"], ["evening"], datetime(2026, 12, 1, 10, tzinfo=UTC), ZoneInfo("Asia/Seoul"))
@@ -25,6 +33,10 @@ def test_every_word_has_its_row_and_no_other_has() -> None:
 @pytest.mark.parametrize(("_key", "example"), HELP)
 def test_what_help_shows_can_be_typed(_key: str, example: str) -> None:
     assert typed(example, PLACE).word.value == example.split(maxsplit=1)[0]
+
+
+def test_no_other_spelling_hides_a_word() -> None:
+    assert set(_ALSO) & {*Word, *ELSEWHERE} == set()
 
 
 def test_every_word_has_its_function_and_every_change_its_right() -> None:

@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.capacity.evidence import Change, Changing
 from lamplighter.domain.guard.breach import Breach, GuardAction, Rule
-from lamplighter.domain.guard.facts import waited_for
+from lamplighter.domain.guard.budget import SWEEP_EVERY
+from lamplighter.domain.guard.facts import END_PATIENCE, UNCLOSED_PATIENCE, waited_for
 from lamplighter.domain.guard.guard import judge
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.guard.nodes import leases_past_their_end, surplus
@@ -20,6 +22,14 @@ from tests.builders.guard_facts import after, earlier, lease, pool, seen
 from tests.builders.leases import EIGHT, MINUTE, SECOND
 
 EVENING = reason("lease.of-window", window="evening")
+
+
+def test_after_a_lease_each_way_to_zero_has_its_time_before_the_next() -> None:
+    """The close's schedule, a close that the guard starts, a sweep later its own order, and then AWS without our code.
+
+    A failsafe that begins while the guard still waits would hide that our own ways failed.
+    """
+    assert END_PATIENCE + SWEEP_EVERY <= UNCLOSED_PATIENCE < AFTER_END
 
 
 @pytest.mark.parametrize(
