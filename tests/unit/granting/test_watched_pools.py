@@ -40,8 +40,8 @@ def seen(running: Sequence[str] = (), leaving: Sequence[str] = (), size: int = 0
         ([], seen(["i-1", "i-2"], size=2), 2),
         ([], seen(size=1), 1),  # ordered, and not there yet
         ([], seen(["i-1"], leaving=["i-1"]), 0),
-        ([], replace(seen(size=3), on_demand=True), 0),
-        ([], replace(seen(["i-1"], size=3), on_demand=True), 1),
+        ([], replace(seen(size=3), dynamic=True), 0),
+        ([], replace(seen(["i-1"], size=3), dynamic=True), 1),
         ([OPENED], seen(["i-1", "i-2"], size=2), 0),
         ([OPENED], seen(["i-1", "i-2", "i-3"], size=3), 1),
         ([replace(OPENED, missing=1)], seen(["i-1", "i-2"], size=2), 1),

@@ -215,7 +215,7 @@ class OnDemand(NodeGroupCapacity):
     """Pods bring its nodes."""
 
     def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
-        return replace(super().see(pool, parts, known), on_demand=True)
+        return replace(super().see(pool, parts, known), dynamic=True)
 
 
 def test_nobody_waits_for_nodes_that_pods_bring(lab: LabOnMoto) -> None:

@@ -32,7 +32,7 @@ def replace_outlived(capacity: CapacityServices, lease: Lease, holder: str) -> N
         if any(other.id != lease.id and other.in_force(now) for other in capacity.ledger.leases(lease.pool)):
             return
         seen = capacity.see(lease.pool, SIZES)
-        if seen.on_demand:
+        if seen.dynamic:
             return
         staying = {member.instance for member in seen.staying}
         old = [claim for claim in seen.claims if claim.expires and claim.expires < lease.closes]

@@ -101,13 +101,13 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     running = [each for each in seen.alive if each.id in members and each.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     # Of nodes that pods bring, no number is awaited.
-    awaited_nodes = mine if seen.on_demand else lease.nodes
+    awaited_nodes = mine if seen.dynamic else lease.nodes
     capacity.ledger.note_progress(pool, lease.id, Stage.NODES, mine, awaited_nodes, now)
     if seen.claims:
         _note_claims(capacity, lease, seen.claims, now)
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
-    if seen.on_demand:
+    if seen.dynamic:
         name = capacity.lab.node_pool_name(pool)
         return _arrived(len(running), running, None) | {"with_pods": _with_pods(name, len(running), wanted)}
     update = order.get("update_id")

@@ -17,7 +17,7 @@ def remove(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> b
     with capacity.ledger.writing(pool, guard_services.holder, capacity.now()) as fence:
         seen = capacity.see(pool, SIZES)
         listed = {member.instance for member in seen.members}
-        why = Removal.REPLACED if seen.on_demand else Removal.FEWER
+        why = Removal.REPLACED if seen.dynamic else Removal.FEWER
         still_writing(capacity, fence)
         for reason, instances in (
             (why, [each for each in breach.instances if each in listed]),

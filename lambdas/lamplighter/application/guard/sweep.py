@@ -112,7 +112,7 @@ def _past_all_grace(guard_services: GuardServices, facts: PoolFacts) -> list[str
     leases were granted for leave because the guard removed them.
     """
     others = [each.id for each in facts.of_other_types]
-    if facts.seen.on_demand:
+    if facts.seen.dynamic:
         return others
     time = guard_services.capacity.lab.pools[facts.pool].last_grace + ENDS_WITHIN
     past = [claim.instance for claim in facts.seen.claims if claim.left and facts.now - claim.left >= time]

@@ -118,7 +118,7 @@ def _within_the_life_of_nodes(answer: Extension, lease_services: LeaseServices) 
     ):
         return answer
     seen = lease_services.capacity.see(lease.pool, {Part.MEMBERS})
-    expiry = None if seen.on_demand else first_expiry(seen.claims)
+    expiry = None if seen.dynamic else first_expiry(seen.claims)
     if expiry is None or expiry >= lease.closes:
         return answer
     why = reason("lease.node-life", pool=lease.pool, at=expiry)

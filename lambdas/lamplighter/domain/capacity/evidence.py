@@ -252,7 +252,7 @@ class Seen:
     """The claims of a NodePool, with MEMBERS; also those without an instance."""
     interruptions: tuple[Interruption, ...] = ()
     """Oldest first."""
-    on_demand: bool = False
+    dynamic: bool = False
     """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
     unread: bool = False
     """Whether EC2 alone answered: what is ordered, and what its controller lists, is not known."""

@@ -81,7 +81,7 @@ def beside_others(leases: Sequence[Lease], seen: Seen, pool: str, now: datetime)
     leaving = {member.instance for member in seen.members if member.leaving}
     running = sum(instance.id not in leaving for instance in seen.alive)
     # Where pods bring the nodes, the size is only the most that may come.
-    there = running if seen.on_demand else max(running, seen.size)
+    there = running if seen.dynamic else max(running, seen.size)
     opened = sum(
         lease.wanted for lease in leases if lease.unfinished(now) and not is_unopened(lease, leases, now)
     )

@@ -140,7 +140,7 @@ def _ended_unseen_at(facts: PoolFacts) -> datetime | None:
 
 def shortfall(facts: PoolFacts) -> Iterator[Breach]:
     """An open lease has nodes that are no longer ordered: the guard reports it, for it never grows a pool."""
-    if facts.seen.on_demand:
+    if facts.seen.dynamic:
         # Pods bring the nodes, and Karpenter may end the ones without pods.
         return
     target = facts.target

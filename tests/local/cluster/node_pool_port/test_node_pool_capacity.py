@@ -149,7 +149,7 @@ def test_a_dynamic_pool_is_closed_by_its_limit_and_its_claims_get_a_grace(stage:
     claim = stage.claim("other")
     seen = theirs.see("other")
     assert (seen.ordered, seen.maximum, [one.grace for one in seen.claims]) == (1, 5, [None])
-    assert seen.on_demand
+    assert seen.dynamic
 
     theirs.order("other", 0, seen)
 

@@ -44,7 +44,7 @@ def test_a_pool_is_lowered_where_nodes_that_were_ready_are_not_even_ordered() ->
 
 def test_nodes_that_leave_with_their_pods_are_not_missed() -> None:
     facts = pool(READY, running=["i-1"])
-    assert judge(shortfall, replace(facts, seen=replace(facts.seen, on_demand=True))) == ()
+    assert judge(shortfall, replace(facts, seen=replace(facts.seen, dynamic=True))) == ()
 
 
 @pytest.mark.parametrize(

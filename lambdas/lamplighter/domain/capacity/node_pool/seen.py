@@ -43,7 +43,7 @@ def with_sizes(
         maximum=_maximum(node_pool, most),
         change=Change(Changing.DELETING) if node_pool.leaving else None,
         health=node_pool.issues,
-        on_demand=not node_pool.static,
+        dynamic=not node_pool.static,
         raised_by=raised_by(node_pool),
     )
 
