@@ -34,7 +34,7 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
     pools: dict[str, dict[str, Any]] = {
         name: {key: getattr(pool, key) or value for key, value in GROUP.items()}
         for name, pool in lab.pools.items()
-        if not pool.is_node_pool
+        if pool.has("group")
     }
     theirs: dict[str, Any] = {"name": cluster, "region": lab.region, "pools": pools or {"group": GROUP}}
     if lab.cluster.karpenter is not None:
@@ -48,7 +48,7 @@ def made_by_others(lab: Lab, work: Path) -> tuple[Assembly, StackTemplate] | Non
     ours = next(stack for stack in assembly.stacks() if stack.name.endswith("-cluster"))
     text = ours.text
     for name, pool in lab.pools.items():
-        if pool.existing and not pool.is_node_pool:
+        if pool.existing and pool.has("group"):
             text = text.replace(f'"{cluster}-ng-{name}"', json.dumps(pool.existing))
             # Part of the ARNs of policies.
             text = text.replace(f"/{cluster}-ng-{name}/", f"/{pool.existing}/")

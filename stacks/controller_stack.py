@@ -97,8 +97,8 @@ class ControllerStack(Stack):
             names=names,
             functions=steps,
             close_lab=close.workflow,
-            admission=ADMITTED_AFTER_RUNS if lab.node_pools else ADMITTED_WITHIN,
-            adopts_node_pools=any(lab.pools[pool].existing for pool in lab.node_pools),
+            admission=ADMITTED_AFTER_RUNS if lab.pools_with("failsafe machine") else ADMITTED_WITHIN,
+            adopts_node_pools=any(lab.pools[pool].existing for pool in lab.pools_with("launch bar")),
         )
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
         change = ChangeLab(self, "ChangeLab", names=names, functions=steps)
@@ -187,7 +187,7 @@ class ControllerStack(Stack):
             *entries,
         ]
 
-        if lab.cluster.existing is not None and lab.node_pools:
+        if lab.cluster.existing is not None and lab.pools_with("launch bar"):
             tried = launch_bar_step(self, lab, cluster_name=names.cluster, function=functions.deploy)
             tried.node.add_dependency(functions, *entries)
             locks = lock_off_steps(self, lab, function=functions.deploy)
@@ -261,5 +261,5 @@ class ControllerStack(Stack):
             name=names.claim(identity(lab, pool).name),
             type="String",
             value=lab.name,
-            description=f"The lab that guards this {'NodePool' if pool in lab.node_pools else 'node group'}",
+            description=f"The lab that guards this {lab.pools[pool].noun}",
         )

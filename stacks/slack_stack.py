@@ -134,7 +134,7 @@ class SlackStack(Stack):
             queue=queue,
             function=door,
             batch=AT_ONCE,
-            at_once=SLACK_BESIDE_NODE_POOLS if lab.node_pools else SLACK_AT_ONCE,
+            at_once=SLACK_BESIDE_NODE_POOLS if lab.pools_with("failsafe machine") else SLACK_AT_ONCE,
         )
         if lab.observability.queue_alarms:
             waiting_alarm(

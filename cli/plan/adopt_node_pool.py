@@ -6,6 +6,7 @@ from lamplighter.data import instance_types, prices
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
+from lamplighter.lab.kinds import KINDS, Code
 
 CURRENCY = "USD"
 
@@ -57,8 +58,8 @@ def types_line(types: Sequence[str]) -> str:
     )
 
 
-def price_lines(cluster: ExistingCluster, kind: str, types: Sequence[str]) -> Iterator[str]:
+def price_lines(cluster: ExistingCluster, kind: Code, types: Sequence[str]) -> Iterator[str]:
     """The key with the price of a node, to be filled in where the price of a type is not known."""
-    if prices.dearest(cluster.region, types, CURRENCY, kind) is None:
+    if prices.dearest(cluster.region, types, CURRENCY, fee="fee" in KINDS[kind].traits) is None:
         nodes = " and ".join(types) or "its nodes"
         yield f'    # price_per_hour: "1.00"  # {CURRENCY}; needed: no price of {nodes} is known here'

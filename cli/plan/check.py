@@ -13,6 +13,7 @@ from cli.options import AsJson
 from cli.plan import check_year, images, node_pools
 from lamplighter import clock
 from lamplighter.data import lifecycle
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.cluster import newest_for
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.lab.model import Lab
@@ -96,8 +97,7 @@ def summary(lab: Lab) -> Iterator[str]:
     yield from node_pools.installed(lab)
     for name, pool in lab.pools.items():
         if pool.unstated:
-            what = f"node group {lab.nodegroup_name(name)}"
-            what = node_pools.named(lab, name) if pool.is_node_pool else what
+            what = f"{pool.noun} {identity(lab, name).name}{node_pools.kind(pool)}"
             yield f"  pool {name}: {what}, {', '.join(pool.unstated)} as AWS says"
             continue
         price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour{node_pools.fee(pool)}"

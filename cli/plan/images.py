@@ -12,7 +12,7 @@ DEFAULT: str = Pool.model_fields["ami_type"].default
 
 def told(pool: Pool) -> str:
     """The image of a pool and what differs by it; empty for the default image."""
-    if pool.ami_type == DEFAULT or pool.is_node_pool:
+    if pool.ami_type == DEFAULT or not pool.has("image type"):
         return ""
     plugin = ", its own plugin announces the GPUs" if pool.brings_plugin else ""
     arm = ", arm64" if instance_types.architecture(pool.instance_type) == "arm64" else ""

@@ -16,11 +16,11 @@ from lamplighter.lab.model import Lab
 def manifest(lab: Lab | None) -> str:
     """YAML of several documents; `lab` adds what its NodePools need."""
     text = resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip()
-    if lab is None or not lab.node_pools:
+    if lab is None or not lab.pools_with("launch bar"):
         return text
     more = [*access.documents(lab), *launch_bar.documents(lab)]
     written = io.StringIO()
-    written.writelines(_left_by_earlier_releases(lab, pool) for pool in lab.node_pools)
+    written.writelines(_left_by_earlier_releases(lab, pool) for pool in lab.pools_with("launch bar"))
     yaml = YAML()
     # Rights are compared line by line: long expressions stay on one.
     yaml.width = 1000

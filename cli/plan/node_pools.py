@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from lamplighter.data import instance_types
+from lamplighter.lab.kinds import KINDS
 from lamplighter.lab.model import Lab
 from lamplighter.lab.pools import Pool
 
@@ -22,29 +23,29 @@ def installed(lab: Lab) -> Iterator[str]:
         yield f"  EKS Auto Mode: on{built_in}{may}"
 
 
-def named(lab: Lab, pool: str) -> str:
-    """A NodePool by its name and kind."""
-    return f"NodePool {lab.node_pool_name(pool)} ({lab.pools[pool].kind})"
+def kind(pool: Pool) -> str:
+    """The kind, where NodePools of several are one thing by name."""
+    return f" ({pool.kind})" if pool.has("node pool") else ""
 
 
 def told(pool: Pool) -> str:
     """The kind of a NodePool and its image; empty for a pool of another kind."""
-    if not pool.is_node_pool:
+    if not pool.has("node pool"):
         return ""
     arm = ", arm64" if instance_types.architecture(pool.instance_type) == "arm64" else ""
     image = f" with {pool.image}" if pool.image else ""
     efa = ", EFA" if pool.efa else ""
-    return f" by {'Karpenter' if pool.kind == 'karpenter' else 'EKS Auto Mode'}{image}{arm}{efa}"
+    return f" by {KINDS[pool.kind].controller}{image}{arm}{efa}"
 
 
 def fee(pool: Pool) -> str:
     """What a price has beside that of the instance."""
-    return " with Auto Mode's fee" if pool.kind == "auto-mode" and pool.price_per_hour is None else ""
+    return " with Auto Mode's fee" if pool.has("fee") and pool.price_per_hour is None else ""
 
 
 def notes(lab: Lab) -> Iterator[str]:
     """What a kind cannot do, or was not seen to do yet."""
-    pools = [name for name, pool in lab.pools.items() if pool.kind == "auto-mode"]
+    pools = lab.pools_with("experimental")
     if pools:
         yield (
             f"pool {', '.join(pools)}: kind auto-mode is experimental until its launch bar and its lock were seen on a"
@@ -52,7 +53,7 @@ def notes(lab: Lab) -> Iterator[str]:
         )
     karpenter, of_karpenter = (
         lab.cluster.karpenter,
-        any(pool.kind == "karpenter" for pool in lab.pools.values()),
+        lab.pools_with("karpenter"),
     )
     if karpenter is not None and not of_karpenter:
         yield "cluster.karpenter is given, but no pool is of kind karpenter: nothing of the lab uses it"

@@ -17,7 +17,7 @@ def outside(ledger: Ledger, lab: Lab, now: datetime) -> Iterator[Entry]:
     """The newest entry about each of them. One pool of the lab has these entries, since they belong to none."""
     newest = {
         entry.details.get("subject", ""): entry
-        for pool in lab.node_pools[:1]
+        for pool in lab.pools_with("node pool")[:1]
         for entry in ledger.audit(pool, now - SAID_WITHIN)
         if entry.details.get("rule") == Rule.GPU_OUTSIDE_POOLS
     }

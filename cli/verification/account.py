@@ -22,6 +22,7 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.money import Money, cost
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.lab.kinds import KINDS, Code
 
 PAUSE_SECONDS = 5.0
 CURRENCY = "USD"
@@ -46,7 +47,7 @@ class Account:
     region: str
     clock: Callable[[], datetime]
     deployment: Deployment | None = None
-    kind: str = NODE_GROUP
+    kind: Code = NODE_GROUP
     """The kind of the pool on which nodes are started."""
     _clients: dict[str, Any] = field(default_factory=dict)
 
@@ -180,7 +181,7 @@ class Account:
             raise Unfit("no lab is deployed in this region")
         return self.deployment
 
-    def on(self, kind: str) -> Self:
+    def on(self, kind: Code) -> Self:
         """The same account, with nodes on a pool of this kind."""
         return self if kind == self.kind else replace(self, kind=kind)
 
@@ -225,7 +226,9 @@ class Account:
 
     def see(self) -> Seen:
         """The pool as it is now; of a NodePool what EC2 has, since few callers may read Kubernetes."""
-        return self.lab.capacity.see(self.pool, NOW if self.kind == NODE_GROUP else {Part.INSTANCES})
+        return self.lab.capacity.see(
+            self.pool, {Part.INSTANCES} if "node pool" in KINDS[self.kind].traits else NOW
+        )
 
     def leased(self, until: datetime, of: str | None = None) -> str | None:
         """A lease of the lab, or of one pool, that runs or begins before an instant; None where there is none."""

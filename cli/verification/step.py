@@ -9,6 +9,7 @@ from cli.verification.account import Account
 from cli.verification.undo import Undo
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.money.money import Money
+from lamplighter.lab.kinds import Code
 
 
 class StepVerdict(StrEnum):
@@ -48,7 +49,7 @@ class Step:
     nodes: int = 0
     instance_type: str | None = None
     makes: str = "nothing"
-    kind: str = NODE_GROUP
+    kind: Code = NODE_GROUP
 
 
 @dataclass(frozen=True)

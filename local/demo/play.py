@@ -163,7 +163,7 @@ class Play(ABC):
 
         stacks = api("cloudformation").describe_stacks(StackName=f"{cloud.lab.name}-controller")["Stacks"]
         outputs = {output["OutputKey"]: output["OutputValue"] for output in stacks[0]["Outputs"]}
-        kind = NODE_POOL if cloud.lab.pools[POOL].is_node_pool else NODE_GROUP
+        kind = NODE_POOL if cloud.lab.pools[POOL].has("node pool") else NODE_GROUP
         name = identity(cloud.lab, POOL).name
         pool = Pool(POOL, cloud.lab.cluster_name, name, cloud.lab.name, kind)
         ledger = Ledger(outputs["LedgerTable"], api("dynamodb"))

@@ -53,7 +53,7 @@ def cluster_access(
 
 
 def _of_node_pools(lab: Lab, function: str) -> tuple[Group, ...]:
-    if not lab.node_pools:
+    if not lab.pools_with("node pool"):
         return ()
     if function == "deploy" and lab.cluster.existing is not None:
         # No cluster stack is deployed, so this function tries the launch bar.

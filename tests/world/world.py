@@ -84,7 +84,7 @@ class World:
         self.machines.types |= {name: pool.types[0] for name, pool in self.lab.pools.items() if pool.types}
         self.functions = Functions(self.event_queue, self.chance)
         self.kubernetes = Kubernetes(self.event_queue, self.chance, self.machines)
-        kind = kind or (Pools if self.lab.node_pools else NodeGroups)
+        kind = kind or (Pools if self.lab.pools_with("node pool") else NodeGroups)
         self.supply = kind(
             Site(
                 self.event_queue,

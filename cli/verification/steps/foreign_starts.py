@@ -36,7 +36,7 @@ ALONE_MINUTES = 30
 
 def _fits(account: Account) -> None:
     """Raises Unfit where no rule of the lab hears of the instances of others, or where leases start the guard too."""
-    if not account.lab.lab.node_pools:
+    if not account.lab.lab.pools_with("node pool"):
         raise Unfit("the lab has no NodePool: none of its rules hears of instances that are not its own")
     lease = account.leased(account.clock() + SOON)
     if lease is not None:

@@ -57,22 +57,22 @@ def auto_mode_fee(region: str, instance_type: str, currency: str = "USD") -> Dec
 
 
 @cache
-def of_region(region: str, currency: str, kind: str) -> dict[str, Decimal]:
+def of_region(region: str, currency: str, *, fee: bool) -> dict[str, Decimal]:
     """The price of a node for an hour of every type that the table has in a region."""
-    found = {name: of_a_node(region, name, currency, kind) for name in _table().get(region, {})}
+    found = {name: of_a_node(region, name, currency, fee=fee) for name in _table().get(region, {})}
     return {name: price for name, price in found.items() if price is not None}
 
 
-def dearest(region: str, types: Collection[str], currency: str, kind: str) -> Decimal | None:
+def dearest(region: str, types: Collection[str], currency: str, *, fee: bool) -> Decimal | None:
     """The price of the dearest of these types; None where the price of one is not known."""
-    found = [of_a_node(region, name, currency, kind) for name in types]
+    found = [of_a_node(region, name, currency, fee=fee) for name in types]
     return None if None in found else max((price for price in found if price is not None), default=None)
 
 
-def of_a_node(region: str, instance_type: str, currency: str, kind: str) -> Decimal | None:
-    """The price of a node for an hour: of its instance and, with kind auto-mode, of Auto Mode's fee."""
+def of_a_node(region: str, instance_type: str, currency: str, *, fee: bool) -> Decimal | None:
+    """The price of a node for an hour: of its instance and, with `fee`, of what EKS Auto Mode adds."""
     price = on_demand(region, instance_type, currency)
-    if kind != "auto-mode" or price is None:
+    if not fee or price is None:
         return price
-    fee = auto_mode_fee(region, instance_type, currency)
-    return None if fee is None else price + fee
+    added = auto_mode_fee(region, instance_type, currency)
+    return None if added is None else price + added

@@ -21,6 +21,7 @@ from lamplighter.lab.events import Events
 from lamplighter.lab.gpu import GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
+from lamplighter.lab.kinds import Trait
 from lamplighter.lab.names import ADMIN_ARN, BOUNDARY_ARN, CALENDAR_FILE, LAB_NAME, POOL_NAME
 from lamplighter.lab.observability import Observability
 from lamplighter.lab.pools import Pool
@@ -216,10 +217,9 @@ class Lab(Part):
         """The NodePool behind a pool of kind karpenter or auto-mode; node class and launch bar have its name."""
         return self.pools[pool].existing or f"{self.name}-{pool}"
 
-    @property
-    def node_pools(self) -> list[str]:
-        """The pools whose capacity is a NodePool."""
-        return [name for name, pool in self.pools.items() if pool.is_node_pool]
+    def pools_with(self, trait: Trait) -> list[str]:
+        """The pools whose kind has this."""
+        return [name for name, pool in self.pools.items() if pool.has(trait)]
 
     def node_life(self, pool: str) -> timedelta:
         """How long a node of a NodePool lives at most: longer than a lease, its start and its last grace."""
@@ -231,7 +231,7 @@ class Lab(Part):
         images = [
             self.cluster.system_nodes.image,
             *(group.image for group in self.cluster.node_groups.values()),
-            *(pool.image for pool in self.pools.values() if not pool.is_node_pool),
+            *(pool.image for pool in self.pools.values() if pool.has("image type")),
         ]
         return any(images)
 
@@ -315,8 +315,8 @@ class Lab(Part):
 
     def priced(self, pool: str) -> str:
         """What a node of a pool is in the ledger's prices: its type, with the kind where that adds a fee."""
-        kind = self.pools[pool].kind
-        return self.pools[pool].instance_type + (f"+{kind}" if kind == "auto-mode" else "")
+        found = self.pools[pool]
+        return found.instance_type + (f"+{found.kind}" if found.has("fee") else "")
 
     def price(self, pool: str) -> Decimal:
         """What a node of the pool costs for an hour, in the budget's currency; BadInput when unknown."""
@@ -324,7 +324,7 @@ class Lab(Part):
         if stated is not None:
             return stated
         types, currency = self.pools[pool].types, self.guard.budget.currency
-        known = prices.dearest(self.region, types, currency, self.pools[pool].kind)
+        known = prices.dearest(self.region, types, currency, fee=self.pools[pool].has("fee"))
         if known is None:
             raise BadInput(
                 f"pools.{pool}.price_per_hour: no price of {' and '.join(types) or 'its nodes'} is known"

@@ -1,6 +1,4 @@
-"""Pools: the GPU capacity under guard. A pool is a managed node group or a NodePool, created or adopted.
-
-application/capacity/services.py says what a second kind of capacity touches.
+"""Pools: the GPU capacity under guard. A pool is created or adopted; kinds.py says what each kind of it has.
 
 The defaults are those of the GPU node group of the Terraform lab.
 """
@@ -11,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, StringConstraints, model_validator
 
 from lamplighter.data import instance_types
+from lamplighter.lab.kinds import KINDS, Code, Trait
 from lamplighter.lab.names import (
     AMI_TYPE,
     AUTO_SCALING_GROUP,
@@ -26,8 +25,6 @@ GPU_LABELS = {"tier": "gpu", "nvidia.com/gpu": "true"}
 PACKAGES = ["tree", "bind-utils", "tcpdump", "nvme-cli", "links", "sysstat", "ipset", "htop"]
 InstanceType = Annotated[str, StringConstraints(pattern=INSTANCE_TYPE)]
 Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
-Kind = Literal["node-group", "karpenter", "auto-mode"]
-"""The kinds of capacity, by which domain/capacity/kinds.py finds the implementation."""
 IMAGE_OF_KARPENTER = "al2023@v20260724"
 LAST_GRACE = timedelta(minutes=10)
 ADDED: dict[str, Any] = {"kind": "node-group", "efa": False, "instance_types": []}
@@ -54,7 +51,7 @@ class Taint(Part):
 class Pool(Part):
     """GPU capacity under guard: zero nodes unless a lease justifies more."""
 
-    kind: Kind = Field(
+    kind: Code = Field(
         "node-group",
         description="What holds its size: an EKS managed node group, a NodePool of Karpenter, or one of EKS Auto Mode.",
         examples=["karpenter"],
@@ -203,10 +200,10 @@ class Pool(Part):
     @model_validator(mode="after")
     def _image_of_kind(self) -> "Pool":
         """A NodePool's image follows from its kind: `ami_type` is then the EKS type that is made alike."""
-        if self.kind == "karpenter" and self.existing is None and self.image is None:
+        if self.has("image alias") and self.existing is None and self.image is None:
             object.__setattr__(self, "image", IMAGE_OF_KARPENTER)
         if self.derives_image:
-            system = "BOTTLEROCKET" if self.kind == "auto-mode" or self._of_bottlerocket else "AL2023"
+            system = "BOTTLEROCKET" if self.has("built-in GPUs") or self._of_bottlerocket else "AL2023"
             arm = instance_types.architecture(self.instance_type) == "arm64"
             object.__setattr__(self, "ami_type", f"{system}_{'ARM_64' if arm else 'x86_64'}_NVIDIA")
         return self
@@ -215,20 +212,21 @@ class Pool(Part):
     def _of_bottlerocket(self) -> bool:
         return (self.image or "").startswith("bottlerocket@")
 
-    @property
-    def is_node_pool(self) -> bool:
-        """Whether a NodePool holds its size, not a node group."""
-        return self.kind != "node-group"
+    def has(self, trait: Trait) -> bool:
+        """Whether its kind has this."""
+        return trait in KINDS[self.kind].traits
 
     @property
-    def is_experimental(self) -> bool:
-        """Whether nobody has seen its launch bar and its lock on a real account yet."""
-        return self.kind == "auto-mode"
+    def noun(self) -> str:
+        """What people call the thing that holds its size: node group or NodePool."""
+        return KINDS[self.kind].noun
 
     @property
     def derives_image(self) -> bool:
-        """Whether its `ami_type` follows from its kind: that of a NodePool which the lab creates."""
-        return self.is_node_pool and self.existing is None and "ami_type" not in self.model_fields_set
+        """Whether its `ami_type` follows from its kind, in a pool that the lab creates."""
+        return (
+            not self.has("image type") and self.existing is None and "ami_type" not in self.model_fields_set
+        )
 
     @property
     def last_grace(self) -> timedelta:
@@ -257,7 +255,7 @@ class Pool(Part):
     @property
     def brings_plugin(self) -> bool:
         """Whether its image has its own device plugin, which announces whole GPUs."""
-        if self.kind == "auto-mode":
+        if self.has("built-in GPUs"):
             return True
         if self.ami_type == CUSTOM:
             return self.family == "bottlerocket"

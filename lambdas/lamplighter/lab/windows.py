@@ -10,7 +10,7 @@ from pydantic import ConfigDict, Field
 
 from lamplighter.lab.checks import WindowChecks
 from lamplighter.lab.gpu_settings import GpuSettings
-from lamplighter.lab.idle import IdleAfter
+from lamplighter.lab.guard import IdleAfter
 from lamplighter.lab.names import COURSE_CALENDAR, WINDOW_NAME
 from lamplighter.lab.types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
 

@@ -20,7 +20,7 @@ class NodeGroupRights:
 
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
-        pools = [pool for pool in lab.pools if pool not in lab.node_pools]
+        pools = lab.pools_with("group")
         self._nodegroup_names = [lab.nodegroup_name(pool) for pool in pools]
         self._group_names = [
             lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in pools

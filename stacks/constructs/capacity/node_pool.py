@@ -21,7 +21,7 @@ class NodePoolRights:
 
     def __init__(self, lab: Lab, names: Names, kind: str) -> None:
         self._lab, self._names, self._kind = lab, names, kind
-        self._pools = [pool for pool in lab.node_pools if lab.pools[pool].kind == kind]
+        self._pools = [pool for pool, of_lab in lab.pools.items() if of_lab.kind == kind]
 
     def off_switch(self) -> list[Grants]:
         """Starting the failsafe's machine."""

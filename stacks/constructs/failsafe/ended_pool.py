@@ -80,5 +80,5 @@ def ended_pools(lab: Lab) -> list[EndedPool]:
             may_switch_off=may_switch_off(lab, pool),
             boundary=launching_boundary(lab, pool),
         )
-        for pool in lab.node_pools
+        for pool in lab.pools_with("failsafe machine")
     ]

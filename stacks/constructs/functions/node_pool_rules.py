@@ -84,7 +84,7 @@ class NodePoolRules(Construct):
 def _tags(lab: Lab) -> Mapping[str, Sequence[str]]:
     """The names of the NodePools, by the tag that has them: the kinds have different tags."""
     found: dict[str, list[str]] = {}
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         of_pool = identity(lab, pool)
         for key, value in of_pool.tags.items():
             if value == of_pool.name:

@@ -52,7 +52,7 @@ class Permissions:
     def __init__(self, lab: Lab, names: Names) -> None:
         self._lab, self._names = lab, names
         self._adopted = lab.cluster.existing is not None
-        self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
+        self.nodegroup_names = [lab.nodegroup_name(pool) for pool in lab.pools_with("group")]
         self._claimed = [identity(lab, pool).name for pool in lab.pools]
         self._always_on = [
             names.system_nodegroup,
@@ -248,7 +248,7 @@ class Permissions:
 
     def seeing_the_failsafe(self) -> list[Grants]:
         """Reading which runs of the failsafe's machine go on; nothing without NodePools."""
-        if not self._lab.node_pools:
+        if not self._lab.pools_with("failsafe machine"):
             return []
         listing = Grants(["states:ListExecutions"], [self._names.workflow_arn(MACHINE)])
         return [listing, self.seeing_runs(MACHINE)]
@@ -284,7 +284,7 @@ class Permissions:
 
     def seeing_locks(self, *also: str) -> list[Grants]:
         """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
-        named = {launching_role_path(self._lab, pool) for pool in self._lab.node_pools}
+        named = {launching_role_path(self._lab, pool) for pool in self._lab.pools_with("launch bar")}
         arns = [_role_arn(role) for role in sorted(role for role in named if role)]
         return [Grants(["iam:ListRolePolicies", *also], arns)] if arns else []
 
@@ -304,12 +304,12 @@ class Permissions:
     def hearing_of_instances(self) -> list[Grants]:
         """Taking EC2's events from their queue; a lab without NodePools has none."""
         return [self.receiving(self._names.arn("sqs", self._names.instance_events))] * bool(
-            self._lab.node_pools
+            self._lab.pools_with("node pool")
         )
 
     def examining_node_pools(self) -> list[Grants]:
         """The doctor's calls about NodePools; none for a lab without them."""
-        if not self._lab.node_pools:
+        if not self._lab.pools_with("node pool"):
             return []
         entries = f"access-entry/{self._names.cluster}/role/*"
         return [
@@ -406,7 +406,7 @@ class Permissions:
 
         Only in the lab's own cluster, and no instance of an Auto Scaling group, so none of its system nodes.
         """
-        if not self._lab.node_pools:
+        if not self._lab.pools_with("node pool"):
             return []
         reading = Grants(
             ["ssm:GetParameters"],

@@ -95,7 +95,7 @@ class Rules(Construct):
                 groups=groups,
                 target=_invoke(guard.function, dead_letters, SWEEP),
             )
-        if lab.node_pools:
+        if lab.pools_with("node pool"):
             NodePoolRules(
                 self,
                 "NodePools",

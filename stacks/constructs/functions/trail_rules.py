@@ -36,9 +36,8 @@ OF_GROUPS = [
 def group_names(lab: Lab) -> list[GroupName]:
     """The Auto Scaling groups behind a lab's pools; a NodePool has none."""
     return [
-        pool.auto_scaling_group or {"prefix": lab.group_prefix(name)}
-        for name, pool in lab.pools.items()
-        if name not in lab.node_pools
+        lab.pools[name].auto_scaling_group or {"prefix": lab.group_prefix(name)}
+        for name in lab.pools_with("group")
     ]
 
 

@@ -32,7 +32,7 @@ def denied_sizing(scope: Construct, construct_id: str, lab: Lab, names: Names) -
     One policy for all: a copy in each role would have the stack's template grow by the square of the pools.
     """
     policy = iam.ManagedPolicy(scope, construct_id, description="Denies nodes to resize the lab's pools")
-    nodegroups = [lab.nodegroup_name(pool) for pool in lab.pools if pool not in lab.node_pools]
+    nodegroups = [lab.nodegroup_name(pool) for pool in lab.pools_with("group")]
     if nodegroups:
         tagged = {
             "aws:ResourceTag/eks:cluster-name": lab.cluster_name,
@@ -56,7 +56,7 @@ def denied_sizing(scope: Construct, construct_id: str, lab: Lab, names: Names) -
 def _tags_of_node_pools(lab: Lab) -> list[dict[str, list[str]]]:
     """The tags that prove instances to be the lab's, for each kind of NodePool: the kinds have other keys."""
     found: dict[str, dict[str, list[str]]] = {}
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         of_kind = found.setdefault(lab.pools[pool].kind, {})
         for key, value in identity(lab, pool).tags.items():
             of_kind[key] = list(dict.fromkeys([*of_kind.get(key, []), value]))

@@ -1,6 +1,7 @@
 """The kind of each pool, chosen here for its constructs."""
 
 from collections.abc import Sequence
+from typing import assert_never
 
 from constructs import Construct, IDependable
 
@@ -27,7 +28,7 @@ def node_pools_shared(
     system: Sequence[IDependable],
 ) -> NodePoolsShared | None:
     """What the NodePools of the lab share, if it has any."""
-    if not around.lab.node_pools:
+    if not around.lab.pools_with("node pool"):
         return None
     return NodePoolsShared(
         scope, "NodePools", around=around, cluster=cluster, kubectl=kubectl, rbac=rbac, system=system
@@ -38,15 +39,27 @@ def pool_construct(
     scope: Construct, pool: str, around: Surroundings, shared: NodePoolsShared | None
 ) -> PoolConstruct:
     """The resources of a pool that the lab creates. `shared` is there if the lab has a NodePool."""
-    if shared is not None and pool in around.lab.node_pools:
-        return NodePool(scope, f"Pool-{pool}", pool=pool, around=around, shared=shared)
-    return GpuPool(scope, f"Pool-{pool}", pool=pool, around=around)
+    kind = around.lab.pools[pool].kind
+    match kind:
+        case "node-group":
+            return GpuPool(scope, f"Pool-{pool}", pool=pool, around=around)
+        case "karpenter" | "auto-mode":
+            if shared is None:
+                raise ValueError(pool)
+            return NodePool(scope, f"Pool-{pool}", pool=pool, around=around, shared=shared)
+        case _:
+            assert_never(kind)
 
 
 def rails(
     scope: Construct, *, lab: Lab, names: Names, pool: str, deploy: Function, digest: str
 ) -> tuple[Rail, ...]:
     """The calls by which the curfew brings a pool to zero. `digest` changes with the lab."""
-    if pool in lab.node_pools:
-        return node_pool_rails(lab=lab, names=names, pool=pool)
-    return node_group_rails(scope, lab=lab, names=names, pool=pool, deploy=deploy, digest=digest)
+    kind = lab.pools[pool].kind
+    match kind:
+        case "node-group":
+            return node_group_rails(scope, lab=lab, names=names, pool=pool, deploy=deploy, digest=digest)
+        case "karpenter" | "auto-mode":
+            return node_pool_rails(lab=lab, names=names, pool=pool)
+        case _:
+            assert_never(kind)

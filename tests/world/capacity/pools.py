@@ -98,7 +98,7 @@ class Pools:
         self._of(pool).rewrite(pool, size, maximum)
 
     def _of(self, pool: str) -> Supply:
-        return self.node_pools if self._lab.pools[pool].is_node_pool else self.groups
+        return self.node_pools if self._lab.pools[pool].has("node pool") else self.groups
 
     def _controller(self, machine: Machine) -> Controller:
-        return self._controllers["node-pools" if self._lab.pools[machine.pool].is_node_pool else "groups"]
+        return self._controllers["node-pools" if self._lab.pools[machine.pool].has("node pool") else "groups"]

@@ -568,7 +568,7 @@ class LawsAtOnce(LawsOfMoney):
         Without `dead` it does not matter whether the controller of NodePools was dead.
         """
         failures = [*self.troubled, *self.ill.get(pool, [])]
-        if dead and self.world.lab.pools[pool].is_node_pool:
+        if dead and self.world.lab.pools[pool].has("claims"):
             failures += self.dead
         for begin, end in [*failures, *(self.paused if paused else [])]:
             if since <= (end or until) and begin <= until:

@@ -75,7 +75,7 @@ class LawsOfMoney:
     def _dear_price(self, pool: str) -> Fraction:
         """The table's; a type that it does not know counts as the pool's own."""
         lab = self.world.lab
-        known = prices.of_a_node(lab.region, DEAR, lab.guard.budget.currency, lab.pools[pool].kind)
+        known = prices.of_a_node(lab.region, DEAR, lab.guard.budget.currency, fee=lab.pools[pool].has("fee"))
         return self._price(pool) if known is None else Fraction(known) / 3600
 
     def _held_for(self, pool: str) -> None:
@@ -173,7 +173,7 @@ class LawsOfMoney:
         EC2 forgets an end within an hour, and nothing else remembers it. After a trouble that lasted longer, the first
         sweep counts until an hour before.
         """
-        if pool not in self.world.lab.node_pools:
+        if pool not in self.world.lab.pools_with("claims"):
             return Fraction(0)
         assumed = timedelta()
         for life in self.truth.machines.get(pool, {}).values():
@@ -183,7 +183,7 @@ class LawsOfMoney:
 
     def _never_seen(self, pool: str) -> Fraction:
         """The node-seconds of a NodePool's machines that EC2 forgot before any sweep came by: nobody knows of them."""
-        if pool not in self.world.lab.node_pools:
+        if pool not in self.world.lab.pools_with("claims"):
             return Fraction(0)
         lives = self.truth.machines.get(pool, {}).values()
         lost = [

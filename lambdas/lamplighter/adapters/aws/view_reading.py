@@ -89,7 +89,7 @@ def receipt_of(ledger: Ledger, lab: Lab, receipt: dict[str, Any]) -> ReceiptView
             usual_times=usual_times(each.get("stages") for each in before),
             audit=ledger.audit(pool, opened - BEFORE, closed + BEFORE),
             proofs=proofs,
-            experimental=known is not None and known.is_experimental,
+            experimental=known is not None and known.has("experimental"),
         ),
     )
 
@@ -203,7 +203,7 @@ class ViewReading:
             closing=tuple(self._view(lease) for lease in closing),
             next=self._view(upcoming) if upcoming else None,
             unmet=stands.unmet,
-            experimental=pool.is_experimental,
+            experimental=pool.has("experimental"),
             seats=seats(
                 self._lab,
                 name,

@@ -52,7 +52,7 @@ def of_pool(lab: "Lab", pool: str) -> "Capacity":
 @border
 def claims(lab: "Lab", pool: str, connection: "Connection") -> "tuple[Claim, ...]":
     """The claims of a pool's nodes, by one call over a connection that stands; none where its kind has none."""
-    if not lab.pools[pool].is_node_pool:
+    if not lab.pools[pool].has("claims"):
         return ()
     from lamplighter.adapters.capacity.node_pool.claims import Claims  # noqa: PLC0415
 

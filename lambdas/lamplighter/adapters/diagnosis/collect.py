@@ -57,6 +57,6 @@ def _cluster(reading: Reading, subject: Subject, connect: Callable[[], Connectio
         return {}, {}
     reads = ClusterReads(connection, reading, subject.names.selector)
     objects = reads.read()
-    if subject.kind != NODE_GROUP:
+    if subject.kind in NODE_CLASSES:
         objects = reads.read_node_pool(NODE_CLASSES[subject.kind], subject.launch_bar)
     return objects, read_logs(reads.ask, reading, objects["pods"]) if "pods" in objects else {}

@@ -4,13 +4,14 @@ from dataclasses import dataclass
 
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.diagnosis.expected import Expected
+from lamplighter.lab.kinds import Code
 
 
 @dataclass(frozen=True)
 class Subject:
     """The pool that the snapshot is about, and the kind of its capacity."""
 
-    kind: str
+    kind: Code
     names: Identity
     expected: Expected
     launching_role: str | None = None

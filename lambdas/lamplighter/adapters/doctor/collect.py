@@ -79,7 +79,7 @@ class Examination:
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
         others, versions = OtherNodesReading(), ClusterVersions()
         groups = [identity(lab, pool).name for pool in lab.pools]
-        node_pools = KarpenterReading(lab) if lab.node_pools else None
+        node_pools = KarpenterReading(lab) if lab.pools_with("node pool") else None
         with ThreadPoolExecutor(max_workers=12) as threads:
 
             def ask(call: Callable[[], T]) -> "Future[T | Unread]":
@@ -125,7 +125,7 @@ class Examination:
     def _group(
         self, adoption: Adoption, zones: Zones, cluster: ExistingCluster | Unread | None, pool: str
     ) -> PoolGroup | Unread | None:
-        if pool in self._lab.node_pools:
+        if not self._lab.pools[pool].has("group"):
             return None
         if not isinstance(cluster, ExistingCluster):
             return cluster
@@ -175,7 +175,7 @@ class Examination:
             slack=why if self._secret else None,
             prices={} if self._ledger is None else why,
             courses=_read(self._courses),
-            karpenter=why if self._lab.node_pools else None,
+            karpenter=why if self._lab.pools_with("node pool") else None,
         )
 
 

@@ -17,7 +17,6 @@ from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
 from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.node_pool import probe
-from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.launch_bar import parameter_name, policy_name
 from lamplighter.domain.capacity.node_pool.roles import launching_role, nodes_role
 from lamplighter.domain.doctor.karpenter_facts import (
@@ -53,10 +52,13 @@ class KarpenterReading:
     def read(self, connection: Connection, caller_arn: str) -> KarpenterFacts:
         """All facts; `caller_arn` names the account and the partition."""
         lab = self._lab
-        of_karpenter = any(lab.pools[pool].kind == KARPENTER.code for pool in lab.node_pools)
+        of_karpenter = bool(lab.pools_with("karpenter"))
         controllers = _read(lambda: controllers_of(connection)) if of_karpenter else ()
         seen = () if isinstance(controllers, Unread) else controllers
-        pools = {pool: _read(partial(self._pool, connection, pool, caller_arn)) for pool in lab.node_pools}
+        pools = {
+            pool: _read(partial(self._pool, connection, pool, caller_arn))
+            for pool in lab.pools_with("node pool")
+        }
         return KarpenterFacts(
             controllers=controllers,
             absent_kinds=_read(lambda: tuple(absent_kinds(connection))) if of_karpenter else (),

@@ -51,7 +51,7 @@ def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
     if owed.ordered is not None:
         command = Command.from_json(owed.ordered)
         pool = board.lab.pools.get(owed.pool)
-        experimental = pool is not None and pool.is_experimental
+        experimental = pool is not None and pool.has("experimental")
         return answers.decided(
             decision, command, lease, owed.understood, speech, experimental=experimental
         ).to_json()

@@ -25,7 +25,7 @@ def replace_outlived(capacity: CapacityServices, lease: Lease, holder: str) -> N
 
     Beside another running lease none is replaced: nobody can tell whose work is on it.
     """
-    if lease.pool not in capacity.lab.node_pools:
+    if lease.pool not in capacity.lab.pools_with("claims"):
         return
     now = capacity.now()
     with capacity.ledger.writing(lease.pool, holder, now) as fence:

@@ -56,7 +56,9 @@ def refresh(lab: "Lab", pool: str, ledger: Ledger, price_list: "PriceList", now:
             what = reason(
                 "capacity.priced-anew", pool=pool, price=price_now, before=f"{before.per_hour:f} {currency}"
             )
-        says = "capacity.price-list-says-with-fee" if _has_fee(lab, pool) else "capacity.price-list-says"
+        says = (
+            "capacity.price-list-says-with-fee" if lab.pools[pool].has("fee") else "capacity.price-list-says"
+        )
         why = reason(says, type=kind, region=lab.region)
         ledger.append_audit(Entry(now, pool, "priced", "planner", what, why))
     return True
@@ -66,11 +68,7 @@ def _listed(lab: "Lab", pool: str, price_list: "PriceList") -> Decimal | None:
     """The price of a node in AWS's price list: of its instance and, on EKS Auto Mode, of the fee for it."""
     kind = lab.pools[pool].instance_type
     price = price_list.on_demand(lab.region, kind)
-    if price is None or not _has_fee(lab, pool):
+    if price is None or not lab.pools[pool].has("fee"):
         return price
     fee = price_list.auto_mode_fee(lab.region, kind)
     return None if fee is None else price + fee
-
-
-def _has_fee(lab: "Lab", pool: str) -> bool:
-    return lab.pools[pool].kind == "auto-mode"

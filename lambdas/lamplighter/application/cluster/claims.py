@@ -15,7 +15,7 @@ _logger = logging.getLogger(__name__)
 def note_claims(run: Run, lab: Lab, connection: Connection) -> None:
     """Note the stages of the lease's claims; nothing, and no call, for a pool whose kind has none."""
     admitted = run.result("Admit").get("lease")
-    if not lab.pools[run.pool].is_node_pool or not isinstance(admitted, Mapping):
+    if not lab.pools[run.pool].has("claims") or not isinstance(admitted, Mapping):
         return
     # Loaded only for a pool with claims.
     from lamplighter.adapters.capacity import kinds  # noqa: PLC0415

@@ -18,7 +18,7 @@ def subject_of(lab: Lab, ledger: Ledger, pool: str, now: datetime) -> Subject:
     leases = ledger.leases(pool)
     wanted = expected(pool, leases, now, max_nodes=found.max_nodes, instance_type=found.instance_type)
     kind, names = kind_of(lab, pool), identity(lab, pool)
-    if pool not in lab.node_pools:
+    if not found.has("launch bar"):
         return Subject(kind, names, wanted)
     wanted = replace(wanted, kind=kind, nodepool=names.name)
     return Subject(kind, names, wanted, launching_role(lab, pool), parameter_name(lab, pool))

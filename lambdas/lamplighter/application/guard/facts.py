@@ -53,7 +53,8 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
     failsafe = _found_failsafe(guard_services, pool, wanted, lab_facts)
     claim = lab_facts.claims.get(identity(lab, pool).name)
     # One pool tells of them, since they belong to none.
-    outside = lab_facts.outside if lab.node_pools[:1] == [pool] else ()
+    tells = lab.pools_with("node pool")[:1] == [pool]
+    outside = lab_facts.outside if tells else ()
     facts = replace(
         known(capacity, pool, _with_change(capacity, pool, seen), leases, lab_facts.pauses or (), now=now),
         enforcing=capacity.enforces(state),
@@ -72,7 +73,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         experiment=lab_facts.experiment,
         outside=outside,
         ends_outside=bool(outside) and may_end(capacity),
-        controller_faults=lab_facts.controller_faults if lab.node_pools[:1] == [pool] else (),
+        controller_faults=lab_facts.controller_faults if tells else (),
     )
     facts = replace(
         facts, over_since=_over_since(guard_services, facts, state), raised_by=_raised_by(capacity, facts)

@@ -24,7 +24,7 @@ def known(
 ) -> PoolFacts:
     """The facts that need no further call. Whatever else a sweep reads is missing."""
     lab, currency = capacity.lab, capacity.lab.guard.budget.currency
-    table = prices.of_region(lab.region, currency, lab.pools[pool].kind)
+    table = prices.of_region(lab.region, currency, fee=lab.pools[pool].has("fee"))
     return PoolFacts(
         pool=pool,
         now=now,

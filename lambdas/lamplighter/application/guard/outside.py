@@ -57,7 +57,7 @@ def outside_pools(
     if not found:
         return ()
     claimed = claims.of(sorted({named_in(tags) for _, tags in found} - {""}))
-    by_instance, ours = node_claims(), {lab.node_pool_name(pool) for pool in lab.node_pools}
+    by_instance, ours = node_claims(), {lab.node_pool_name(pool) for pool in lab.pools_with("node pool")}
     outside = (
         outside_instance(instance, tags, by_instance)
         for instance, tags in found

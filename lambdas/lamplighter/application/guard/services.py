@@ -184,7 +184,7 @@ def gather_lab(guard_services: GuardServices) -> LabFacts:
             lambda: guard_services.claims.of([identity(lab, pool).name for pool in lab.pools]), nothing
         ),
         pauses=read(lambda: tuple(ledger.pauses()), None),
-        outside=read(lambda: _outside(guard_services), ()) if lab.node_pools else (),
+        outside=read(lambda: _outside(guard_services), ()) if lab.pools_with("node pool") else (),
         experiment=read(ledger.experiment_under_way, None),
         failures=tuple(failures),
     )

@@ -114,7 +114,7 @@ def _within_the_life_of_nodes(answer: Extension, lease_services: LeaseServices) 
     if (
         lease is None
         or answer.outcome != "extended"
-        or lease.pool not in lease_services.capacity.lab.node_pools
+        or lease.pool not in lease_services.capacity.lab.pools_with("claims")
     ):
         return answer
     seen = lease_services.capacity.see(lease.pool, {Part.MEMBERS})

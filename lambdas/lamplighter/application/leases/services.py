@@ -131,7 +131,7 @@ class LeaseServices:
             return
         name, at = shot
         # The run that a schedule started may not be listed yet, and let_it_end would not find it.
-        runs = pool.name in self.capacity.lab.node_pools
+        runs = pool.name in self.capacity.lab.pools_with("failsafe machine")
         over = at + FIRES_WITHIN + LISTED_WITHIN if runs else at
         # A schedule that succeeded or gave up deletes itself.
         found = self.failsafes.read(name) if now >= over else None

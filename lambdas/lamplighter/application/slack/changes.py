@@ -71,7 +71,7 @@ def free(context: RequestContext, running: Sequence[Lease]) -> int | None:
 def no_node_yet(context: RequestContext, running: Sequence[Lease]) -> bool:
     """Whether the pool waits for pods, which bring the nodes of a dynamic NodePool."""
     pool, ledger = running[0].pool, context.slack_services.ledger
-    if pool not in context.slack_services.lab.node_pools:
+    if pool not in context.slack_services.lab.pools_with("dynamic"):
         return False
     nodes = [ledger.progress(pool, lease.id).get(Stage.NODES) for lease in running]
     return all(noted is not None and not noted.of for noted in nodes)
@@ -178,7 +178,7 @@ def give(
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
     pool = slack_services.lab.pools.get(command.pool)
-    experimental = pool is not None and pool.is_experimental
+    experimental = pool is not None and pool.has("experimental")
     return answers.decided(decision, command, after, said, context.speech, experimental=experimental)
 
 

@@ -5,7 +5,7 @@ adapters/capacity/kinds.py chooses the part that calls AWS.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, assert_never
 
 from lamplighter.domain.capacity.evidence import Part, Seen
 from lamplighter.domain.capacity.identity import Identity
@@ -16,9 +16,10 @@ from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE, KARPENTER
 from lamplighter.domain.capacity.zero import ZeroProof
 
 if TYPE_CHECKING:
+    from lamplighter.lab.kinds import Code
     from lamplighter.lab.model import Lab
 
-NODE_GROUP = "node-group"
+NODE_GROUP: Final = "node-group"
 
 
 class Kind(Protocol):
@@ -52,14 +53,14 @@ class Kind(Protocol):
 KINDS: Mapping[str, Kind] = {kind.code: kind for kind in (NodeGroupKind(NODE_GROUP), KARPENTER, AUTO_MODE)}
 
 
-def kind_of(lab: "Lab", pool: str) -> str:
+def kind_of(lab: "Lab", pool: str) -> "Code":
     """The kind of a pool's capacity."""
     return lab.pools[pool].kind
 
 
 def needs_karpenter(lab: "Lab") -> bool:
     """Whether Karpenter starts and ends the nodes of a pool. EKS runs the controller of Auto Mode."""
-    return any(kind_of(lab, pool) == KARPENTER.code for pool in lab.node_pools)
+    return bool(lab.pools_with("karpenter"))
 
 
 def identity(lab: "Lab", pool: str) -> Identity:
@@ -90,6 +91,12 @@ def pools_of(inputs: Iterable[str]) -> list[str]:
     return [pool for each in inputs if (pool := of_node_pools.pool_of(each)) is not None]
 
 
-def curfew_rails(kind: str) -> tuple[str, str]:
+def curfew_rails(kind: "Code") -> tuple[str, str]:
     """The two ways by which the curfew brings a pool to zero, by their names in the names of its schedules."""
-    return of_groups.CURFEW if kind == NODE_GROUP else of_node_pools.curfew(kind)
+    match kind:
+        case "node-group":
+            return of_groups.CURFEW
+        case "karpenter" | "auto-mode":
+            return of_node_pools.curfew(kind)
+        case _:
+            assert_never(kind)

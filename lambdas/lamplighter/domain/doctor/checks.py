@@ -73,6 +73,6 @@ def examine(facts: Facts, lab: Lab, now: datetime) -> list[DoctorLine]:
     """The lines of every check: one, or one a pool."""
     return [
         DoctorLine(check.name, judgement.outcome, judgement.said, judgement.advice)
-        for check in (*CHECKS, *(OF_NODE_POOLS if lab.node_pools else ()))
+        for check in (*CHECKS, *(OF_NODE_POOLS if lab.pools_with("node pool") else ()))
         for judgement in check.judge(facts, lab, now)
     ]

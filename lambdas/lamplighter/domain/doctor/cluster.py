@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.data import lifecycle, versions
-from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts, PoolGroup
 from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, well
 from lamplighter.domain.pool.adoption import (
@@ -100,7 +99,7 @@ def _fighting(facts: Facts, lab: Lab, inside: ClusterFacts) -> Iterator[Judgemen
         yield unknown(unread[0])
         return
     groups = [group.found for group in facts.groups.values() if isinstance(group, PoolGroup)]
-    ours = {lab.node_pool_name(pool) for pool in lab.node_pools}
+    ours = {lab.node_pool_name(pool) for pool in lab.pools_with("node pool")}
     others = tuple(name for name in inside.autoscalers.nodepools if name not in ours)
     autoscalers = replace(inside.autoscalers, nodepools=others)
     remarks = [remark for group in groups for remark in of_autoscalers(group, autoscalers)]
@@ -119,7 +118,7 @@ def _fighting(facts: Facts, lab: Lab, inside: ClusterFacts) -> Iterator[Judgemen
 
 def _then(lab: Lab) -> tuple[Reason, ...]:
     """What the guard does about GPU instances of another NodePool; without NodePools it sees none."""
-    if not lab.node_pools:
+    if not lab.pools_with("node pool"):
         return ()
     acts = lab.cluster.existing is None and all(lab.mode(pool) == "enforce" for pool in lab.pools)
     return (reason("doctor.guard-ends-others") if acts else reason("doctor.guard-reports-others"),)
@@ -127,7 +126,7 @@ def _then(lab: Lab) -> tuple[Reason, ...]:
 
 def auto_mode(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """EKS Auto Mode is on where a pool needs it. A failsafe may have switched it off, and a deploy does not notice."""
-    if all(lab.pools[pool].kind != AUTO_MODE.code for pool in lab.node_pools):
+    if not lab.pools_with("auto mode"):
         yield well(reason("doctor.auto-mode-none"))
         return
     found = _there(facts, lab)

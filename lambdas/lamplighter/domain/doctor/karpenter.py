@@ -5,7 +5,6 @@ from datetime import datetime
 
 from lamplighter.data import versions
 from lamplighter.domain.capacity.node_pool.controller import Controller
-from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.domain.capacity.node_pool.lock import policy_name
 from lamplighter.domain.doctor.facts import Facts
 from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts, LaunchingRole, NodePoolFacts
@@ -123,7 +122,7 @@ def launching(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     if isinstance(pools, Unread):
         yield unknown(pools)
         return
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         found = pools.get(pool)
         if isinstance(found, Unread):
             yield unknown(found)
@@ -158,7 +157,7 @@ def _spot(facts: Facts, lab: Lab) -> Iterator[Judgement]:
     seen = {} if isinstance(pools, Unread) else pools
     wanted = [
         pool
-        for pool in lab.node_pools
+        for pool in lab.pools_with("node pool")
         if isinstance(one := seen.get(pool), NodePoolFacts)
         and one.found
         and "spot" in one.found.capacity_types
@@ -174,7 +173,7 @@ def _spot(facts: Facts, lab: Lab) -> Iterator[Judgement]:
 
 def _controllers(facts: Facts, lab: Lab) -> tuple[Controller, ...] | Judgement:
     """The Deployments of Karpenter; or what to say where the lab has no pool of it, or nobody read them."""
-    if all(lab.pools[pool].kind != KARPENTER.code for pool in lab.node_pools):
+    if not lab.pools_with("karpenter"):
         return well(reason("doctor.karpenter-none"))
     if isinstance(facts.karpenter, Unread):
         return unknown(facts.karpenter)
@@ -196,5 +195,5 @@ def _has_static(facts: Facts, lab: Lab) -> bool:
     return any(
         lab.pools[pool].existing is None
         or (isinstance(one := seen.get(pool), NodePoolFacts) and one.found is not None and one.found.static)
-        for pool in lab.node_pools
+        for pool in lab.pools_with("node pool")
     )

@@ -16,6 +16,7 @@ from lamplighter.domain.pool.node_pool_adoption import (
     of_life,
     of_types,
 )
+from lamplighter.lab.kinds import Code
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
@@ -26,7 +27,7 @@ LINUX = ("EC2_LINUX",)
 
 def node_pool(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """Each NodePool exists, can start nodes, ends them in time, and lets them live as long as a lease."""
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         name, found = identity(lab, pool).name, _of(facts, pool)
         if isinstance(found, Unread):
             yield unknown(found)
@@ -62,7 +63,7 @@ def _short_lived(lab: Lab, found: ExistingNodePool) -> Said:
 
 def access(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """The cluster lets the nodes of each NodePool in."""
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         found = _of(facts, pool)
         if isinstance(found, Unread):
             yield unknown(found)
@@ -74,7 +75,7 @@ def access(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
             yield _entry(pool, lab.pools[pool].kind, found)
 
 
-def _entry(pool: str, kind: str, found: NodePoolFacts) -> Judgement:
+def _entry(pool: str, kind: Code, found: NodePoolFacts) -> Judgement:
     entry, role = found.access, found.role
     if isinstance(entry, Unread):
         return unknown(entry)
@@ -89,7 +90,7 @@ def _entry(pool: str, kind: str, found: NodePoolFacts) -> Judgement:
 
 def launch_bar(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     """The API server refuses a NodeClaim of each pool that the launch bar must refuse."""
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         name, found = identity(lab, pool).name, _of(facts, pool)
         if isinstance(found, Unread):
             yield unknown(found)

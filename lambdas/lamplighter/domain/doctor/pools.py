@@ -99,8 +99,8 @@ def _trusts_another(group: ExistingPool, cluster: ExistingCluster | Unread | Non
 
 
 def _groups(lab: Lab) -> list[str]:
-    """The pools that are no NodePools: node_pools.py judges those."""
-    return [pool for pool in lab.pools if pool not in lab.node_pools]
+    """The pools of this file; node_pools.py judges NodePools."""
+    return lab.pools_with("group")
 
 
 def _matters(remark: ImageRemark, *, adopted: bool) -> bool:

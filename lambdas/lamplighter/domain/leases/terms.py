@@ -96,7 +96,7 @@ def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
     price_of_pool = price.per_hour if price else lab.price(pool)
     types, stated = lab.pools[pool].types, lab.pools[pool].price_per_hour
     own = types if len(types) == 1 or stated is not None else ()
-    known = prices.of_region(lab.region, budget.currency, lab.pools[pool].kind)
+    known = prices.of_region(lab.region, budget.currency, fee=lab.pools[pool].has("fee"))
     return Terms(
         pool=pool,
         max_nodes=lab.pools[pool].max_nodes,

@@ -65,7 +65,7 @@ def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
         return Price(stated, currency, Source.LAB)
     if kept is not None and (kept.currency != currency or len(types) > 1):
         kept = None
-    shipped = prices.dearest(lab.region, types, currency, lab.pools[pool].kind)
+    shipped = prices.dearest(lab.region, types, currency, fee=lab.pools[pool].has("fee"))
     read = datetime.combine(prices.read_on(), time(), UTC)
     return best(None, kept, None if shipped is None else Price(shipped, currency, Source.TABLE, read))
 

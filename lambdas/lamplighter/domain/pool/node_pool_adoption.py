@@ -20,6 +20,7 @@ from lamplighter.domain.pool.adoption import (
     of_cluster,
     of_other_node_pools,
 )
+from lamplighter.lab.kinds import Code
 from lamplighter.reasons.reason import reason
 
 LATEST = "@latest"
@@ -55,7 +56,7 @@ class ExistingNodePool:
     """What exists of a NodePool, with what adopting and the doctor need to know of it."""
 
     name: str
-    kind: str
+    kind: Code
     """The pool's kind in a lab file."""
     replicas: int | None = None
     """None for a dynamic NodePool, whose nodes come with pods."""

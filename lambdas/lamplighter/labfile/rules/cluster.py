@@ -133,7 +133,7 @@ def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
         said = f"is {pool.ami_type}, which has no NVIDIA driver; write one with NVIDIA, such as AL2023_x86_64_NVIDIA"
         yield Misfit((*path, "ami_type"), said)
     for index, taint in enumerate(pool.taints):
-        of_the_operator = lab.gpu_operator.enabled and pool.kind != "auto-mode"
+        of_the_operator = lab.gpu_operator.enabled and not pool.has("built-in GPUs")
         if of_the_operator and not tolerated(taint, lab.gpu_operator.values):
             yield Misfit(
                 (*path, "taints", index),

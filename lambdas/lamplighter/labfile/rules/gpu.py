@@ -52,7 +52,7 @@ def _settings(
 
 
 def _announced_whole(lab: Lab, pool: str) -> str:
-    if lab.pools[pool].kind == "auto-mode":
+    if lab.pools[pool].has("built-in GPUs"):
         return (
             f"shares the GPUs of pool {pool}, but EKS Auto Mode announces them whole and has no setting for it; leave"
             " it out, or take a pool of another kind"
@@ -75,7 +75,7 @@ def _mig(lab: Lab, settings: GpuSettings, path: Path, pool: str, reads: tuple[Pa
         return
     if lab.gpu_stack(pool) != "operator":
         only = "which only the GPU Operator can"
-        if lab.pools[pool].kind == "auto-mode":
+        if lab.pools[pool].has("built-in GPUs"):
             only = "but EKS Auto Mode has no setting for it"
         yield Misfit(path, f"cuts the GPUs of pool {pool}, {only}; leave it out", reads)
         return

@@ -56,8 +56,8 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """The mistakes in the images of all groups that the lab creates."""
     for name, pool in lab.pools.items():
         if pool.existing is None and lab.cluster.existing is None:
-            # The image of a NodePool follows from its kind and its alias (node_pools.py).
-            if not pool.is_node_pool:
+            # Any other image follows from the kind and its alias (node_pools.py).
+            if pool.has("image type"):
                 yield from _nodes(lab, Nodes(("pools", name), pool))
         else:
             yield from _read_from_aws(("pools", name), pool)
@@ -72,7 +72,7 @@ def _read_from_aws(path: Path, pool: Pool) -> Iterator[Misfit]:
         if key in pool.model_fields_set and getattr(pool, key) is not None:
             yield Misfit(
                 (*path, key),
-                f"is only for a {'NodePool' if pool.is_node_pool else 'node group'} that the lab creates: an existing"
+                f"is only for a {pool.noun} that the lab creates: an existing"
                 " one has its image already; leave it out",
                 ((*path, "existing"), ("cluster", "existing")),
             )

@@ -25,7 +25,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
         text = f"are {len(lab.pools)}{beside}, and a lab has at most {MOST_POOLS} together; make two labs of them"
         yield Misfit(("pools",), text, (("cluster", "node_groups"),))
     locks: Counter[str] = Counter()
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("launch bar"):
         role = launching_role(lab, pool)
         if role is not None:
             document = lock.document(identity(lab, pool).tags)

@@ -105,7 +105,7 @@ def _tags_of_karpenter(lab: Lab) -> Iterator[Misfit]:
 
     Source: the rules of `spec.tags` in the CRD of Karpenter 1.14.3.
     """
-    made = (name for name, pool in lab.pools.items() if pool.kind == "karpenter" and pool.existing is None)
+    made = (name for name, pool in lab.pools.items() if pool.has("karpenter") and not pool.existing)
     pool = next(made, None)
     for key in lab.tags if pool is not None else ():
         if key in _TAGS_OF_KARPENTER or key.startswith("kubernetes.io/cluster"):
@@ -120,8 +120,8 @@ def _last_letters(lab: Lab) -> Iterator[Misfit]:
     made: list[tuple[Path, str]] = [
         *(
             (("pools", name), lab.nodegroup_name(name))
-            for name, pool in lab.pools.items()
-            if not pool.existing and not pool.is_node_pool
+            for name in lab.pools_with("group")
+            if not lab.pools[name].existing
         ),
         *((("cluster", "node_groups", name), lab.always_on_name(name)) for name in lab.cluster.node_groups),
     ]
@@ -139,9 +139,8 @@ def _node_groups(lab: Lab) -> Iterator[Misfit]:
     """
     ours = lab.cluster.existing is None
     taken = {_alike(f"{lab.name}-ng-1"): "the system nodes"} if ours else {}
-    for name, pool in lab.pools.items():
-        if pool.is_node_pool:
-            continue
+    for name in lab.pools_with("group"):
+        pool = lab.pools[name]
         group = lab.nodegroup_name(name)
         known = group if pool.existing is not None else _alike(group)
         path: Path = ("pools", name) if pool.existing is None else ("pools", name, "existing")
@@ -169,7 +168,7 @@ def _node_pools(lab: Lab) -> Iterator[Misfit]:
     For CloudFormation, g-pu and gpu are the same name.
     """
     taken: dict[str, str] = {}
-    for name in lab.node_pools:
+    for name in lab.pools_with("node pool"):
         existing = lab.pools[name].existing
         path: Path = ("pools", name) if existing is None else ("pools", name, "existing")
         node_pool = lab.node_pool_name(name)
@@ -192,7 +191,7 @@ def _node_pools(lab: Lab) -> Iterator[Misfit]:
 
 def _of_karpenter(lab: Lab) -> Iterator[Misfit]:
     """Labels that Karpenter refuses on a NodePool."""
-    for name in lab.node_pools:
+    for name in lab.pools_with("node pool"):
         for key in lab.pools[name].labels if lab.pools[name].existing is None else ():
             if _OF_KARPENTER.fullmatch(key):
                 problem = "is kept for Karpenter, which refuses it on a NodePool; write a prefix of your own"
@@ -205,8 +204,8 @@ def _alike(name: str) -> str:
 
 def _beside_groups(lab: Lab) -> Iterator[Misfit]:
     """A node group and a NodePool of one name: the parameter that claims them for the lab has only the name."""
-    groups = {lab.nodegroup_name(name): name for name in lab.pools if name not in lab.node_pools}
-    for name in lab.node_pools:
+    groups = {lab.nodegroup_name(name): name for name in lab.pools_with("group")}
+    for name in lab.pools_with("node pool"):
         node_pool = lab.node_pool_name(name)
         if node_pool in groups:
             path: Path = ("pools", name, "existing") if lab.pools[name].existing else ("pools", name)

@@ -4,7 +4,8 @@ karpenter.py and auto_mode.py check what the cluster must have for a kind; names
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import assert_never
 
 from lamplighter.domain.capacity.node_pool.ending import LONGEST
 from lamplighter.domain.capacity.node_pool.launch_bar import POLICIES, parameter_name
@@ -33,15 +34,26 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
     """The keys that do not fit the kind of their pool."""
     for name, pool in lab.pools.items():
         path: Path = ("pools", name)
-        if not pool.is_node_pool:
-            yield from _node_group(path, pool)
-            continue
-        yield from _of_the_bar(lab, path, name)
-        yield from _drain(path, pool)
-        yield from _of_a_node_group(path, pool)
-        if pool.existing is not None:
-            continue
-        yield from _karpenter(path, pool) if pool.kind == "karpenter" else _auto_mode(path, pool)
+        match pool.kind:
+            case "node-group":
+                yield from _node_group(path, pool)
+            case "karpenter":
+                yield from _node_pool(lab, name, path, _karpenter)
+            case "auto-mode":
+                yield from _node_pool(lab, name, path, _auto_mode)
+            case _:
+                assert_never(pool.kind)
+
+
+def _node_pool(
+    lab: Lab, name: str, path: Path, of_kind: Callable[[Path, Pool], Iterator[Misfit]]
+) -> Iterator[Misfit]:
+    pool = lab.pools[name]
+    yield from _of_the_bar(lab, path, name)
+    yield from _drain(path, pool)
+    yield from _of_a_node_group(path, pool)
+    if pool.existing is None:
+        yield from of_kind(path, pool)
         yield from _bar(lab, path, pool)
 
 
@@ -71,13 +83,11 @@ def _of_a_node_group(path: Path, pool: Pool) -> Iterator[Misfit]:
         yield _of_kind(path, "auto_scaling_group", text)
     if pool.existing is None and "ami_type" in pool.model_fields_set:
         right = "; leave it out: EKS Auto Mode chooses the image"
-        if pool.kind == "karpenter":
+        if pool.has("image alias"):
             right = f", and Karpenter takes an alias; write image: {IMAGE_OF_KARPENTER} in its place"
         yield _of_kind(path, "ami_type", f"is {shown(pool.ami_type)[1:-1]}, a type of a node group{right}")
     if pool.existing is None and pool.image_family is not None:
-        right = (
-            "the alias in image says it" if pool.kind == "karpenter" else "EKS Auto Mode chooses the image"
-        )
+        right = "the alias in image says it" if pool.has("image alias") else "EKS Auto Mode chooses the image"
         yield _of_kind(path, "image_family", f"is for a node group's own image; leave it out: {right}")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lamplighter.data import instance_types, prices, regions
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.keys import Path, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown, write_time
@@ -75,7 +76,7 @@ def _zone(name: str, path: Path) -> Iterator[Misfit]:
 def _pools(lab: Lab) -> Iterator[Misfit]:
     for name, pool in lab.pools.items():
         path: Path = ("pools", name)
-        what = "NodePool" if pool.is_node_pool else "node group"
+        what = pool.noun
         if pool.existing is not None and lab.cluster.existing is None:
             yield Misfit(
                 (*path, "existing"),
@@ -88,13 +89,13 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
                 f"is not adopted, but nothing is created in an existing cluster; name its {what} in existing",
                 ((*path, "existing"), ("cluster", "existing")),
             )
-        if pool.auto_scaling_group is not None and pool.existing is None and not pool.is_node_pool:
+        if pool.auto_scaling_group is not None and pool.existing is None and pool.has("group"):
             yield Misfit(
                 (*path, "auto_scaling_group"),
                 "is only for an existing node group: EKS names the group of a new one; leave it out",
                 ((*path, "existing"),),
             )
-        made = lab.node_pool_name(name) if pool.is_node_pool else lab.nodegroup_name(name)
+        made = identity(lab, name).name
         if len(made) > LONGEST_NODEGROUP_NAME:
             yield Misfit(
                 path,
@@ -121,10 +122,10 @@ def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
         )
     if pool.price_per_hour is not None or not pool.instance_type or lab.region not in regions.names():
         return
-    if pool.kind == "auto-mode" and instance_types.not_in_auto_mode(pool.instance_type):
+    if pool.has("auto mode") and instance_types.not_in_auto_mode(pool.instance_type):
         return
-    if prices.dearest(lab.region, pool.types, currency, pool.kind) is None:
-        fee = " with the fee of EKS Auto Mode" if pool.kind == "auto-mode" else ""
+    if prices.dearest(lab.region, pool.types, currency, fee=pool.has("fee")) is None:
+        fee = " with the fee of EKS Auto Mode" if pool.has("fee") else ""
         yield Misfit(
             (*path, "price_per_hour"),
             f"is left out, and no price of {' and '.join(pool.types)}{fee} in {lab.region} in {currency} is known;"

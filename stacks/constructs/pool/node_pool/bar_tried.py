@@ -19,7 +19,7 @@ def launch_bar_step(scope: Construct, lab: Lab, *, cluster_name: str, function: 
         function=function,
         properties={
             "Cluster": cluster_name,
-            "Pools": ",".join(lab.node_pools),
+            "Pools": ",".join(lab.pools_with("launch bar")),
             "Digest": digest(scope, launch_bar.documents(lab), lab.to_json()),
         },
     )

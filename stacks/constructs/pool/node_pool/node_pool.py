@@ -37,7 +37,7 @@ class NodePool(Construct):
         lab = around.lab
         name, subnet = lab.node_pool_name(pool), around.subnets[lab.pools[pool].zone_index].ref
         named = shared.node_roles[lab.pools[pool].kind].named
-        if lab.pools[pool].kind == "karpenter":
+        if lab.pools[pool].has("karpenter"):
             of_nodes = ec2_node_class(
                 lab, pool, profile=named, subnet=subnet, security_groups=around.security_groups
             )

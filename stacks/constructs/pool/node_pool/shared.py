@@ -36,7 +36,7 @@ class NodePoolsShared(Construct):
         super().__init__(scope, construct_id)
         lab, names = around.lab, around.names
         self.kubectl = kubectl
-        kinds = dict.fromkeys(lab.pools[pool].kind for pool in lab.node_pools)
+        kinds = dict.fromkeys(lab.pools[pool].kind for pool in lab.pools_with("node pool"))
         self.node_roles: Mapping[str, NodeRole] = {
             kind: NodeRole(
                 self,

@@ -60,7 +60,7 @@ def install(kubernetes: KubernetesApi, lab: Lab = LAB) -> None:
 
 def forget_bars(kubernetes: KubernetesApi, lab: Lab = LAB) -> None:
     """Deletes the ConfigMaps of a lab's launch bars: one that is applied again keeps the end that a test wrote."""
-    for pool in lab.node_pools:
+    for pool in lab.pools_with("node pool"):
         kubernetes.delete(f"{PATHS['ConfigMap']}/{launch_bar.parameter_name(lab, pool)}")
 
 

@@ -39,13 +39,13 @@ def test_no_two_labs_of_a_cluster_have_an_object_of_one_name() -> None:
 
     for (one, ours), (other, theirs) in combinations(good, 2):
         shared = ours & theirs if one.name != other.name else set()
-        assert not shared, f"{one.name} {one.node_pools} and {other.name} {other.node_pools}: {shared}"
+        assert not shared, f"{one.name} {[*one.pools]} and {other.name} {[*other.pools]}: {shared}"
     assert {each.name for each, _ in good} == set(names)
 
 
 def test_a_bar_keeps_the_name_of_earlier_releases_where_no_other_lab_can_have_it() -> None:
     def name(lab: Lab) -> str:
-        return launch_bar.parameter_name(lab, lab.node_pools[0])
+        return launch_bar.parameter_name(lab, lab.pools_with("node pool")[0])
 
     assert name(lab("a", "b-c")) == "a-b-c"
     assert name(lab("gpu-lab", "gpu")) == "gpu-lab-gpu"

@@ -10,6 +10,7 @@ from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
+    from lamplighter.lab.kinds import Code
     from lamplighter.lab.model import Lab
 
 LABEL = "eks.amazonaws.com/nodegroup"
@@ -21,7 +22,7 @@ NAME_TAG, CLUSTER_TAG = "eks:nodegroup-name", "eks:cluster-name"
 class NodeGroupKind:
     """The kind of every pool that is a managed node group; `code` is its name in a lab file."""
 
-    code: str
+    code: "Code"
     off_switch_needs: ClassVar[frozenset[Part]] = SIZES
     """EKS alone knows the name of the Auto Scaling group."""
     remembers: ClassVar[bool] = True

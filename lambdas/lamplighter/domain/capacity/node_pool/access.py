@@ -24,10 +24,10 @@ _KARPENTER = "karpenter.sh"
 
 def documents(lab: "Lab") -> list[Document]:
     """What is applied for the lab; nothing without NodePools."""
-    if not lab.node_pools:
+    if not lab.pools_with("node pool"):
         return []
-    pools = [lab.node_pool_name(pool) for pool in lab.node_pools]
-    bars = [parameter_name(lab, pool) for pool in lab.node_pools]
+    pools = [lab.node_pool_name(pool) for pool in lab.pools_with("node pool")]
+    bars = [parameter_name(lab, pool) for pool in lab.pools_with("node pool")]
     seeing = [_rule(["nodepools", "nodeclaims"], ["get", "list"])]
     # launch_bar.py refuses what is no dry run.
     trying = [_rule(["nodeclaims"], ["create"])]
@@ -120,7 +120,7 @@ def _rule(
 
 
 def _has_auto_mode(lab: "Lab") -> bool:
-    return any(lab.pools[pool].kind == AUTO_MODE.code for pool in lab.node_pools)
+    return any(lab.pools[pool].kind == AUTO_MODE.code for pool in lab.pools_with("node pool"))
 
 
 def _granted(name: str, namespace: str | None, group: str, rules: Sequence[Document]) -> list[Document]:

@@ -11,6 +11,7 @@ from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.reasons.reason import Reason, reason
 
 if TYPE_CHECKING:
+    from lamplighter.lab.kinds import Code
     from lamplighter.lab.model import Lab
 
 LABEL = "karpenter.sh/nodepool"
@@ -29,7 +30,7 @@ AWS names no time: "a few minutes" at most (https://docs.aws.amazon.com/ec2/late
 class NodePoolKind:
     """The kind of every pool that is a NodePool; `code` is its name in a lab file."""
 
-    code: str
+    code: "Code"
     pool_tag: str
     """The EC2 tag with the NodePool's name. The controller sets it at the launch.
 

@@ -77,14 +77,14 @@ def earlier_name(lab: "Lab", pool: str) -> str:
 
 def documents(lab: "Lab") -> list[Document]:
     """What is applied for the lab, in this order; nothing without NodePools."""
-    if not lab.node_pools:
+    if not lab.pools_with("node pool"):
         return []
     return [
-        *(_parameter(lab, pool) for pool in lab.node_pools),
+        *(_parameter(lab, pool) for pool in lab.pools_with("node pool")),
         _launch_bar(lab),
         _claims_stay(lab),
         _dry_runs_only(lab),
-        *(_binding(lab, pool) for pool in lab.node_pools),
+        *(_binding(lab, pool) for pool in lab.pools_with("node pool")),
         _always(f"{lab.name}-{CLAIMS_STAY}"),
         _always(f"{lab.name}-{DRY_RUNS_ONLY}"),
     ]
@@ -104,7 +104,7 @@ def _launch_bar(lab: "Lab") -> Document:
     validations: list[Document] = [
         {"expression": _MAY_START, "messageExpression": _REFUSAL, "reason": "Forbidden"}
     ]
-    adopted = [lab.node_pool_name(pool) for pool in lab.node_pools if lab.pools[pool].existing]
+    adopted = [lab.node_pool_name(pool) for pool in lab.pools_with("node pool") if lab.pools[pool].existing]
     theirs = f"object.metadata.labels['{LABEL}'] in {_list(adopted)} || " if adopted else ""
     validations.append(
         {
@@ -112,7 +112,7 @@ def _launch_bar(lab: "Lab") -> Document:
             "message": "lamplighter: a node of this pool needs a terminationGracePeriod, or its end may never come",
         }
     )
-    validations += [_of_types(lab, pool) for pool in lab.node_pools if lab.pools[pool].types]
+    validations += [_of_types(lab, pool) for pool in lab.pools_with("node pool") if lab.pools[pool].types]
     return _policy(
         policy_name(lab),
         operation="CREATE",
@@ -238,7 +238,7 @@ def _always(name: str) -> Document:
 
 
 def _of_any(lab: "Lab") -> Document:
-    names = [lab.node_pool_name(pool) for pool in lab.node_pools]
+    names = [lab.node_pool_name(pool) for pool in lab.pools_with("node pool")]
     return {"matchExpressions": [{"key": LABEL, "operator": "In", "values": names}]}
 
 

@@ -44,7 +44,7 @@ def adopted_locks(lab: "Lab") -> dict[str, str]:
     """By adopted pool: the role of its controller with its path, if known. A lock there outlives the lab."""
     roles = {
         pool: launching_role_path(lab, pool)
-        for pool in lab.node_pools
+        for pool in lab.pools_with("node pool")
         if lab.pools[pool].existing is not None
     }
     return {pool: role for pool, role in roles.items() if role is not None}
