@@ -964,8 +964,8 @@ BREAKAGES = (
     Breakage(
         8,
         "a result of the doctor whose write nobody acknowledged sends no notice",
-        f"{APPLICATION}/doctor/examining.py",
-        "        if before is not None and abs(now - before.at) < BESIDE:\n",
+        f"{APPLICATION}/single_notice.py",
+        "        if before is not None and not BESIDE <= abs(entry.at - before.at) < LATE:\n",
         "        if before is not None:\n",
         tests="tests/unit/doctor/test_function.py",
     ),

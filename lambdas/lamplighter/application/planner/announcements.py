@@ -1,17 +1,18 @@
 """The planner's notices: a window that does not open, will not open, or opens after all.
 
-The planner writes each to the trail first and sends it then; it says the same thing again only when it changes.
+The planner writes each to the trail and sends it, once; it says the same thing again only when it changes. A notice
+comes before the lease that it is about is written: a run that comes again finds the lease as it was.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.single_notice import once
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import notification, phrases
 from lamplighter.domain.notices.announcement import Announcement
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 WHO = "planner"
+FORESEEN = timedelta(days=3)
+"""A refusal is foreseen at most so long before its window opens: the planner looks 36 hours ahead."""
 
 
 class PlannerNotices:
@@ -39,15 +42,13 @@ class PlannerNotices:
         entry = Entry(self._now, skipped.pool, "skipped", WHO, what, skipped.reason, details=details)
         opening = f"{skipped.date}-{skipped.event}" if skipped.event else f"{skipped.date}"
         subject = reason("notice.not-opening.subject", window=skipped.window, date=skipped.date)
-        self._once(f"skip-{skipped.window}-{opening}", "skipped", entry, "not-opening", subject)
+        self._say(f"skip-{skipped.window}-{opening}", entry, "not-opening", subject)
 
     def did_not_open(self, lease: Lease, why: Said) -> None:
         """The time of a planned window is over: the lab was paused, or nobody decided on it."""
         what = reason("calendar.trail.missed", **_named(lease))
         entry = Entry(self._now, lease.pool, "missed", WHO, what, why, lease.id)
-        self._once(
-            f"missed-{lease.id}", "missed", entry, "missed", reason("notice.missed.subject", **_named(lease))
-        )
+        self._say(f"missed-{lease.id}", entry, "missed", reason("notice.missed.subject", **_named(lease)))
 
     def outlook(self, lease: Lease, before: Said | None) -> None:
         """A planned window that will be refused as things stand, or will be granted after all."""
@@ -61,10 +62,12 @@ class PlannerNotices:
         else:
             what, why = reason("calendar.trail.will-not-open", **_named(lease)), lease.refusal
             subject = reason("notice.foreseen.subject", **_named(lease))
-        self._ledger.append_audit(
-            Entry(self._now, lease.pool, "foreseen", WHO, what, why, lease.id, lease.nodes)
-        )
-        self._send(lease.pool, "foreseen", subject, why)
+        entry = Entry(self._now, lease.pool, "foreseen", WHO, what, why, lease.id, lease.nodes)
+        trail = self._ledger.audit(lease.pool, lease.opens - FORESEEN)
+        changes = [each.why for each in trail if (each.kind, each.lease) == (entry.kind, lease.id)]
+        # The last one is this change where a run before wrote it and did not come to write the lease.
+        number = len(changes) - (changes[-1:] == [why])
+        self._say(f"foreseen-{lease.id}-{number}", entry, "foreseen", subject)
 
     def planned(self, lease: Lease, notes: Mapping[str, Said]) -> None:
         """For the trail alone: a window became a planned lease, or the lease has changed."""
@@ -86,14 +89,11 @@ class PlannerNotices:
         why = reason("calendar.schedules-differed")
         self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
 
-    def _once(self, key: str, outcome: str, entry: Entry, kind: str, subject: Reason) -> None:
-        if self._ledger.decide(entry.pool, Decision(key, outcome, entry.why, self._now), entry):
-            self._send(entry.pool, kind, subject, entry.why)
-
-    def _send(self, pool: str, kind: str, subject: Reason, why: Said) -> None:
-        announcement = Announcement(kind, subject, phrases.reason_sentence(why))
+    def _say(self, key: str, entry: Entry, kind: str, subject: Reason) -> None:
+        announcement = Announcement(kind, subject, phrases.reason_sentence(entry.why))
         clock = phrases.clock_and_date(self._texts, zones.zone(self._lab.time_zone))
-        self._notices.say(notification.of(self._lab.name, pool, announcement, self._texts, clock))
+        notice = notification.of(self._lab.name, entry.pool, announcement, self._texts, clock)
+        once(self._ledger, key, entry, lambda: self._notices.say(notice))
 
 
 def _named(lease: Lease) -> dict[str, str]:

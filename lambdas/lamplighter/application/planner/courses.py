@@ -8,11 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lamplighter.application.single_notice import once
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.course import change
 from lamplighter.domain.calendar.course_copy import LOOKED_AHEAD, news, seen, unseen
-from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.notices import notification, phrases
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.errors import BadInput, OutsideFailed
@@ -73,10 +73,9 @@ class _CheckedCourse:
         def unusable(window: "Window", fault: Said) -> None:
             what = reason("calendar.course.opens-nothing", window=window.name, fault=fault)
             pool = lab.pool_of(window)
-            decision = Decision(f"course-{window.name}-unread-{now:%Y%m%d}", "told", what, now)
             entry = Entry(now, pool, "course-calendar", "planner", what, fault)
-            if ledger.decide(pool, decision, entry):
-                _send(lab, notices, window, what)
+            key = f"course-{window.name}-unread-{now:%Y%m%d}"
+            once(ledger, key, entry, lambda: _send(lab, notices, window, what))
 
         texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
         followed = [window for window in lab.windows if not window.timed]
@@ -163,9 +162,10 @@ class _Poll:
         else:
             after = seen(address, text, self._now)
         told: Reason | Sentences | None = news(window.name, before, after, change(old, new))
-        self._ledger.keep_course_copy(window.name, after)
         if told is not None:
-            self._say(window, Sentences((told, remark)) if remark and text is not None else told, after)
+            what = Sentences((told, remark)) if remark and text is not None else told
+            self._say(window, what, before, after)
+        self._ledger.keep_course_copy(window.name, after)
         return after
 
     def _known(self, window: "Window", before: "CourseCopy | None") -> "list[CourseEvent]":
@@ -184,15 +184,20 @@ class _Poll:
         zone = self._lab.zone_of(window)
         return list(CourseCalendar(text).events(zone, int(self._now.timestamp()), int(until.timestamp())))
 
-    def _say(self, window: "Window", what: Reason | Sentences, copy: "CourseCopy") -> None:
-        """Say it once, also where two planners read at the same time."""
-        pool = self._lab.pool_of(window)
-        digest = hashlib.sha256(f"{one_line(what)}{copy.text}".encode()).hexdigest()[:12]
-        decision = Decision(f"course-{window.name}-{digest}-{self._now:%Y%m%dT%H}", "told", what, self._now)
-        why = copy.problem or reason("calendar.course.read")
-        entry = Entry(self._now, pool, "course-calendar", "planner", what, why)
-        if self._ledger.decide(pool, decision, entry):
-            _send(self._lab, self._notices, window, what)
+    def _say(
+        self,
+        window: "Window",
+        what: Reason | Sentences,
+        before: "CourseCopy | None",
+        after: "CourseCopy",
+    ) -> None:
+        """Say it before the copy is kept: a run that comes again finds the same news."""
+        last = before.tried if before else None
+        digest = hashlib.sha256(f"{one_line(what)}{after.text}{last}".encode()).hexdigest()[:12]
+        why = after.problem or reason("calendar.course.read")
+        entry = Entry(self._now, self._lab.pool_of(window), "course-calendar", "planner", what, why)
+        key = f"course-{window.name}-{digest}"
+        once(self._ledger, key, entry, lambda: _send(self._lab, self._notices, window, what))
 
 
 def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> None:

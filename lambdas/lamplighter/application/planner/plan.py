@@ -281,17 +281,17 @@ def _write(  # noqa: PLR0917
 ) -> None:
     ledger, before = planner_services.lease_services.ledger, {lease.id: lease for lease in known}
     for lease in made.write:
-        ledger.plan(lease)
         old = before.get(lease.id)
+        planner_notices.outlook(lease, old.refusal if old else None)
+        ledger.plan(lease)
         if old is None or replace(old, refusal=lease.refusal) != lease:
             planner_notices.planned(lease, notes)
-        planner_notices.outlook(lease, old.refusal if old else None)
     for lease in made.take_back:
+        if lease.closes <= now:
+            planner_notices.did_not_open(lease, _missed(lease, planner_services))
         ledger.unplan(lease.pool, lease.id)
         if lease.closes > now:
             planner_notices.taken_back(lease)
-        else:
-            planner_notices.did_not_open(lease, _missed(lease, planner_services))
 
 
 def _missed(lease: Lease, planner_services: PlannerServices) -> Said:

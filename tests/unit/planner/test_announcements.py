@@ -1,0 +1,96 @@
+"""Each notice of the planner comes once, whichever answer of the ledger is lost and however often the planner runs."""
+
+from datetime import timedelta
+from typing import Any
+
+import boto3
+import pytest
+from botocore.exceptions import ReadTimeoutError
+from moto.sns.models import sns_backends
+
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.application.planner.plan import plan_all
+from lamplighter.application.single_notice import once
+from lamplighter.domain.audit.entry import Entry
+from lamplighter.errors import OutsideFailed
+from lamplighter.reasons.reason import reason
+from tests.builders.leases import EIGHT
+from tests.unit.calendar.courses.test_calendar import calendar
+from tests.unit.lab_on_moto import LEDGER, REGION, LabOnMoto
+from tests.unit.planner.test_planner import EVENING, LATE, deployed
+
+WRITES = ("put_item", "update_item", "delete_item", "transact_write_items")
+COURSE = {"name": "course", "nodes": 1, "calendar": "https://school.example/course.ics"}
+MOST = 32
+"""More writes than the planner makes here."""
+
+
+class LosesAnswer:
+    """DynamoDB, whose answer to one write is lost: the write of this number, from one on."""
+
+    def __init__(self, dynamodb: Any, number: int) -> None:
+        self._dynamodb, self.left = dynamodb, number
+
+    def __getattr__(self, name: str) -> Any:
+        call = getattr(self._dynamodb, name)
+        if name not in WRITES:
+            return call
+
+        def write(**given: Any) -> Any:
+            self.left -= 1
+            answer = call(**given)
+            if self.left == 0:
+                raise ReadTimeoutError(endpoint_url="https://dynamodb")
+            return answer
+
+        return write
+
+
+def sent() -> list[str]:
+    """The subject of every notice, in order of their names."""
+    topics = sns_backends["123456789012"][REGION].topics.values()
+    return sorted(str(each[2]) for topic in topics for each in topic.sent_notifications)
+
+
+@pytest.mark.parametrize("number", range(1, MOST + 1))
+def test_whichever_answer_is_lost_each_notice_comes_once(lab: LabOnMoto, number: int) -> None:
+    planner = deployed(lab, EVENING, {**LATE, "except": ["2026-11-20"]}, COURSE)
+    planner.fetch = lambda _address: calendar("DTSTART:20261124T190000|DURATION:PT2H")
+    lab.lease(opens=60, closes=180)
+    ledger: Any = LosesAnswer(boto3.client("dynamodb"), number)
+    lab.capacity.ledger = Ledger(LEDGER, ledger)
+
+    for minutes in (0, 60, 120, 240, 300):
+        lab.at(minutes)
+        before = ledger.left
+        try:
+            plan_all(planner)
+        except OutsideFailed:
+            assert before > 0 >= ledger.left
+
+    assert sent() == [
+        "lab: the calendar of window course",
+        "lab: window evening did not open on 2026-11-20",
+        "lab: window evening will not open on 2026-11-20",
+        "lab: window late does not open on 2026-11-20",
+    ]
+    trail = [entry.kind for entry in lab.capacity.ledger.audit("gpu", EIGHT - timedelta(hours=1))]
+    for kind in ("course-calendar", "missed", "foreseen", "skipped"):
+        assert trail.count(kind) == 1, trail
+    if number == MOST:
+        assert ledger.left > 0
+
+
+def test_an_entry_that_an_older_release_wrote_has_sent_its_notice(lab: LabOnMoto) -> None:
+    entry = Entry(EIGHT, "gpu", "skipped", "planner", reason("calendar.missed"), reason("calendar.missed"))
+    ledger = lab.capacity.ledger
+    notices: list[str] = []
+    once(ledger, "skip-late", entry, lambda: notices.append("first"))
+    boto3.client("dynamodb").delete_item(
+        TableName=LEDGER, Key={"pk": {"S": "POOL#gpu"}, "sk": {"S": "COMMAND#skip-late-told"}}
+    )
+
+    later = Entry(EIGHT + timedelta(hours=3), "gpu", "skipped", "planner", entry.what, entry.why)
+    once(ledger, "skip-late", later, lambda: notices.append("second"))
+
+    assert notices == ["first"]
