@@ -36,9 +36,9 @@ REQUESTS_OF_A_WINDOW = Decimal(2)
 TOLD_IN_A_WINDOW = Decimal(9)
 SQS_CALLS_A_REQUEST = Decimal(4)
 
-# The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers and what was not
-# Slack's.
-METRICS = len(Stage) + 5
+# The stages of a warm-up and their whole, breaches, node-seconds without a lease, Slack's answers, lost answers, and
+# what was not Slack's.
+METRICS = len(Stage) + 6
 CENT = Decimal("0.01")
 
 Template = Mapping[str, Any]
@@ -228,6 +228,12 @@ functions rest while nothing happens and nobody asks:
 
 Lambda asks the queue for requests all the time, also when there are none. An account has a million requests to SQS a
 month free. While these are not used up, the lab pays {_shown(total(idle) + total(with_slack) - polls)} in all.
+A lab that names a secret that you have already (`slack.secret_arn`) makes none, and pays
+{_shown(total(idle) + polls)} in all.
+
+Both have their reason. Without a maximum of concurrency Lambda would poll with two pollers, but a flood would take
+every function of a new account. A parameter of SSM would cost nothing, but the policy AmazonSSMManagedInstanceCore of
+each node lets it read the parameters of the account.
 
 Whoever posts to Slack's address without Slack's signature costs the lab money. The address takes
 {REQUESTS_A_SECOND} requests a second, so that is {_shown(flood(REQUESTS_A_SECOND * 3600))} an hour at most. Against

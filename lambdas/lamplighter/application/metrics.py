@@ -26,6 +26,7 @@ class Metric(StrEnum):
     NODE_SECONDS_WITHOUT_LEASE = "NodeSecondsWithoutLease"
     SLACK_ANSWER = "SlackAnswer"
     """Written by application/slack/log.py."""
+    SLACK_ANSWER_LOST = "SlackAnswerLost"
 
 
 NOTHING: Mapping[str, str] = {}

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.slack.reply import NoLonger
 from lamplighter.adapters.slack.web_api import Declined
+from lamplighter.application import metrics
 from lamplighter.application.logs import logger
+from lamplighter.application.metrics import Metric
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.asked import asking
@@ -34,6 +36,7 @@ def answer(command_id: str, board: "Board") -> None:
         return
     if board.now() >= owed.until:
         logger().warning("an answer came too late for Slack", extra={"command": command_id})
+        metrics.count(Metric.SLACK_ANSWER_LOST, 1, board.lab.name)
     else:
         try:
             _send_to(owed.url, owed.channel, owed.user, _said(owed, decision, board), board)
@@ -77,6 +80,7 @@ def _send_to(url: str | None, channel: str, user: str, said: Mapping[str, object
             board.api.post(user, message)
     except Declined as refused:
         logger().error("an answer is lost: %s", refused, extra={"user": user, "channel": channel})
+        metrics.count(Metric.SLACK_ANSWER_LOST, 1, board.lab.name)
 
 
 def show_ask(ask_id: str, board: "Board") -> None:

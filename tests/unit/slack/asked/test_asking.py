@@ -80,8 +80,8 @@ def test_where_the_app_may_not_speak_in_the_channel_its_asker_gets_a_direct_mess
     assert "pool gpu is full until" in said.words
 
 
-def test_an_answer_that_slack_takes_nowhere_is_logged_as_lost(
-    lab: LabInSlack, caplog: pytest.LogCaptureFixture
+def test_an_answer_that_slack_takes_nowhere_is_logged_and_counted_as_lost(
+    lab: LabInSlack, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
     owe(lab)
     decide(lab)
@@ -91,14 +91,16 @@ def test_an_answer_that_slack_takes_nowhere_is_logged_as_lost(
     assert not lab.slack.messages
     [lost] = [record for record in caplog.records if record.levelname == "ERROR"]
     assert lost.getMessage() == "an answer is lost: messages_tab_disabled"
+    assert '"SlackAnswerLost":[1.0]' in capsys.readouterr().out
 
 
-def test_half_an_hour_later_nobody_is_told(lab: LabInSlack) -> None:
+def test_half_an_hour_later_nobody_is_told(lab: LabInSlack, capsys: pytest.CaptureFixture[str]) -> None:
     owe(lab)
     decide(lab)
     lab.at(31)
     lab.tell()
     assert not lab.slack.replies
+    assert '"SlackAnswerLost":[1.0]' in capsys.readouterr().out
 
 
 def ask(**more: object) -> ApprovalRequest:
