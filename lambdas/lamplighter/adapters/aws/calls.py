@@ -92,6 +92,8 @@ def outside(call: str, subject: str) -> Iterator[None]:
     try:
         yield
     except _botocore_errors() as error:
+        if isinstance(error, _unreached()):
+            raise OutsideFailed(_log_in(error, call), call) from error
         if isinstance(error, _no_credentials()):
             raise BadInput(_log_in(error, call)) from error
         code = error_code(error)
@@ -127,6 +129,13 @@ def _not_aws() -> type[Exception]:
     from botocore.parsers import ResponseParserError  # noqa: PLC0415
 
     return ResponseParserError
+
+
+def _unreached() -> tuple[type[Exception], ...]:
+    """Whoever gives the credentials did not answer: no fact about what was asked."""
+    from botocore.exceptions import CredentialRetrievalError, MetadataRetrievalError  # noqa: PLC0415
+
+    return CredentialRetrievalError, MetadataRetrievalError
 
 
 def _no_credentials() -> tuple[type[Exception], ...]:
