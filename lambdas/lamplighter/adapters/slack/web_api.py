@@ -103,9 +103,10 @@ class WebApi:
         self, call: str, subject: Said, said: Mapping[str, object], patience_seconds: float = PATIENCE_SECONDS
     ) -> Mapping[str, Any]:
         """One call; where Slack no longer takes the token, once again with a fresh one."""
+        secrets = self._secret.get()  # where it fails, Slack was asked nothing
         with _outside(call, subject):
             try:
-                return self._asked(self._secret.get(), call, said, patience_seconds)
+                return self._asked(secrets, call, said, patience_seconds)
             except _refusals() as refused:
                 fresh = self._secret.renewed() if _code(refused) in TOKEN_ERRORS else None
                 if fresh is None:

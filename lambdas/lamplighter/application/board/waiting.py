@@ -1,7 +1,7 @@
 """The waiting list of a pool: whenever an item of the pool changes, the next people get an offer.
 
-The board notes an offer before it sends it, so that nobody gets it twice. Where Slack refuses the message, the board
-takes the offer back, and the next sweep makes it again.
+The board notes an offer before it sends it, so that nobody gets it twice. Where the note or the message fails, the
+board takes the offer back, and the next sweep makes it again.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,6 @@ from lamplighter.application.leases.outlook import outlook
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.slack import waiting
 from lamplighter.domain.slack.kept import OFFER_GOOD_FOR, WaitingPlace
-from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from lamplighter.application.board.services import Board
@@ -29,23 +28,23 @@ def look_after(pool: str, board: "Board") -> None:
         board.conversation.unwish(wish)
     for wish in found.offer:
         at = board.now()
-        if board.conversation.offer(wish, at):
-            _offer(replace(wish, offered=at), board)
+        try:
+            if board.conversation.offer(wish, at):
+                _offer(replace(wish, offered=at), board)
+        except Unanswered:
+            raise  # the person may have it: the offer expires by itself
+        except Exception:
+            board.conversation.wish(wish)
+            raise
 
 
 def _offer(wish: WaitingPlace, board: "Board") -> None:
     """Send the offer to the asker alone: as a direct message, or in the channel where the app may send none."""
     message = waiting.offer_message(wish, board.style(wish.zone))
     try:
-        try:
-            board.api.post(wish.user, message)
-        except Declined:
-            board.api.whisper(wish.channel, wish.user, message)
-    except Unanswered:
-        raise  # the person may have it: the offer expires by itself
-    except LamplighterError:
-        board.conversation.wish(replace(wish, offered=None))
-        raise
+        board.api.post(wish.user, message)
+    except Declined:
+        board.api.whisper(wish.channel, wish.user, message)
 
 
 def _grants(pool: str, board: "Board") -> Callable[[WaitingPlace, int], bool]:
