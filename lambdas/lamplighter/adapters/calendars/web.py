@@ -16,6 +16,7 @@ from http.client import HTTPException, HTTPResponse, HTTPSConnection
 from typing import TypeAlias
 from urllib.parse import SplitResult, urljoin, urlsplit
 
+from lamplighter.adapters.border import border
 from lamplighter.adapters.calendars.text import LARGEST
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import Said, reason
@@ -31,6 +32,7 @@ Resolve: TypeAlias = Callable[[str], Sequence[str]]
 Connect: TypeAlias = Callable[[str, int, float], socket.socket]
 
 
+@border
 def fetch(
     address: str,
     resolve: Resolve | None = None,

@@ -4,12 +4,13 @@ The planner writes each to the trail and sends it, once; it says the same thing 
 comes before the lease that it is about is written: a run that comes again finds the lease as it was.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.application.failures import going_on
 from lamplighter.application.single_notice import once
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
@@ -35,7 +36,13 @@ class PlannerNotices:
         self._lab, self._ledger, self._notices, self._now = lab, ledger, notices, now
         self._texts = Texts(lab.notify.language)
 
-    def does_not_open(self, skipped: "SkippedWindow") -> None:
+    def do_not_open(self, skips: "Iterable[SkippedWindow]", failures: list[str]) -> None:
+        """Each of the windows that open on no such date; what cannot be said is noted in `failures`."""
+        for skipped in skips:
+            with going_on(failures, f"pool {skipped.pool}"):
+                self._does_not_open(skipped)
+
+    def _does_not_open(self, skipped: "SkippedWindow") -> None:
         """The lab excepts the date, or a clock change leaves nothing of the window."""
         what = reason("calendar.trail.not-opening", window=skipped.window, date=skipped.date)
         details = {"window": skipped.window, "date": f"{skipped.date}"}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from lamplighter.application.failures import going_on
 from lamplighter.application.single_notice import once
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
@@ -35,16 +36,29 @@ Fetch = Callable[[str], bytes]
 
 
 def follow_courses(
-    lab: "Lab", ledger: "Ledger", notices: "Notices", now: datetime, fetch: Fetch | None = None
-) -> "Mapping[str, Course]":
-    """The calendars that the lab's windows follow, by window; those read an hour ago are read again."""
+    lab: "Lab",
+    ledger: "Ledger",
+    notices: "Notices",
+    now: datetime,
+    fetch: Fetch | None = None,
+    *,
+    failures: list[str] | None = None,
+) -> "Mapping[str, Course] | None":
+    """The calendars that the lab's windows follow, by window; those read an hour ago are read again.
+
+    Where one calendar's copy cannot be kept, the last one serves. None where the ledger does not say how they were.
+    Both are noted in `failures`.
+    """
+    failures = [] if failures is None else failures
     if all(window.timed for window in lab.windows):
         return {}
-    online = [window for window in lab.windows if window.online]
-    copies = ledger.course_copies() if online else {}
-    if online:
-        copies = _Poll(lab, ledger, notices, now, fetch).again(online, copies)
-    return _CheckedCourse.all(lab, ledger, notices, now, copies)
+    with going_on(failures, "course calendars"):
+        online = [window for window in lab.windows if window.online]
+        copies = ledger.course_copies() if online else {}
+        if online:
+            copies = _Poll(lab, ledger, notices, now, fetch, failures=failures).again(online, copies)
+        return _CheckedCourse.all(lab, ledger, notices, now, copies, failures=failures)
+    return None
 
 
 class _CheckedCourse:
@@ -67,6 +81,8 @@ class _CheckedCourse:
         notices: "Notices",
         now: datetime,
         copies: "Mapping[str, CourseCopy]",
+        *,
+        failures: list[str],
     ) -> "dict[str, _CheckedCourse]":
         """Every calendar that the lab's windows follow and that was read, by window."""
 
@@ -75,7 +91,8 @@ class _CheckedCourse:
             pool = lab.pool_of(window)
             entry = Entry(now, pool, "course-calendar", "planner", what, fault)
             key = f"course-{window.name}-unread-{now:%Y%m%d}"
-            once(ledger, key, entry, lambda: _send(lab, notices, window, what))
+            with going_on(failures, f"calendar of window {window.name}"):
+                once(ledger, key, entry, lambda: _send(lab, notices, window, what))
 
         texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
         followed = [window for window in lab.windows if not window.timed]
@@ -102,19 +119,27 @@ class _CheckedCourse:
 
 class _Poll:
     def __init__(
-        self, lab: "Lab", ledger: "Ledger", notices: "Notices", now: datetime, fetch: Fetch | None
+        self,
+        lab: "Lab",
+        ledger: "Ledger",
+        notices: "Notices",
+        now: datetime,
+        fetch: Fetch | None,
+        *,
+        failures: list[str],
     ) -> None:
         from lamplighter.adapters.calendars import web  # noqa: PLC0415 -- few labs need http
 
         self._lab, self._ledger, self._notices, self._now = lab, ledger, notices, now
-        self._fetch = fetch or web.fetch
+        self._fetch, self._failures = fetch or web.fetch, failures
         self._host = web.host_of
 
     def again(self, online: "list[Window]", copies: "Mapping[str, CourseCopy]") -> "dict[str, CourseCopy]":
         """Read the addresses that are due, each once, however many windows follow it."""
         names = {window.name for window in online}
         for deleted in set(copies) - names:
-            self._ledger.forget_course_copy(deleted)
+            with going_on(self._failures, f"calendar of window {deleted}"):
+                self._ledger.forget_course_copy(deleted)
         after = {name: copy for name, copy in copies.items() if name in names}
         due = [
             window
@@ -126,7 +151,8 @@ class _Poll:
         read = {address: self._read(address) for address in addresses}
         for window in due:
             if window.calendar in read:
-                after[window.name] = self._kept(window, copies.get(window.name), *read[window.calendar])
+                with going_on(self._failures, f"calendar of window {window.name}"):
+                    after[window.name] = self._kept(window, copies.get(window.name), *read[window.calendar])
         return after
 
     def _read(self, address: str) -> tuple[str | None, Said | None]:

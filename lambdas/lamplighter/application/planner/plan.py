@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan
     from lamplighter.lab.model import Lab
 
-
 LONGEST_WINDOW = timedelta(hours=26)
 """A day by the wall clock, and the time that a clock change adds."""
 
@@ -70,7 +69,9 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
         # Else it would replace the last known values of such a pool.
         ledger.put_document(lab.to_json(), now)
     # Reading a slow address comes first: the rest must still be true when the planner acts on it.
-    courses = follow_courses(lab, ledger, planner_services.notices, now, planner_services.fetch)
+    notices = planner_services.notices
+    courses = follow_courses(lab, ledger, notices, now, planner_services.fetch, failures=failures)
+    unread |= {lab.pool_of(window) for window in lab.windows if courses is None and not window.timed}
     # Names, then leases: a lease is written before its schedule, so each schedule here has its lease.
     present = [one.name for one in planner_services.lease_services.windows.listed()]
     pauses = ledger.pauses()
@@ -86,7 +87,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     put_off = [] if paused_at(pauses, now) else _put_off(known, present, planner_services, now, failures)
     planner_services.lease_services.windows.delete(put_off)
     present = [name for name in present if name not in put_off]
-    beside = planner.CalendarInputs(courses, warm_ups, known)
+    beside = planner.CalendarInputs(courses or {}, warm_ups, known)
     calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing; the last close closes open pools.
     ahead = (
@@ -95,7 +96,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
         else _foreseen(calendar.leases, known, terms, ledger, failures)
     )
     ends = _ends(lab, terms, calendar, now, beside)
-    planner_notices = PlannerNotices(lab, ledger, planner_services.notices, now)
+    planner_notices = PlannerNotices(lab, ledger, notices, now)
     wanted_names: set[str] = set()
     done: set[str] = set()
     workflow_arns = planner_services.lease_services.workflow_arns
@@ -124,8 +125,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = [name for name in present if name not in wanted_names and not kept(name)]
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
-    for skipped in calendar.skipped:
-        planner_notices.does_not_open(skipped)
+    planner_notices.do_not_open(calendar.skipped, failures)
     if done:
         ledger.note_planned(now)
     if failures:

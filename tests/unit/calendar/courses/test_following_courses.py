@@ -67,9 +67,8 @@ class Hours:
     def plan(self, *, after: timedelta = timedelta(hours=1)) -> list[str]:
         """Wake the planner; the days on which the course opens."""
         self.now += after
-        course: Course | None = follow_courses(
-            self.lab, self.ledger, self._notices, self.now, self.school
-        ).get("course")
+        courses = follow_courses(self.lab, self.ledger, self._notices, self.now, self.school)
+        course: Course | None = (courses or {}).get("course")
         if course is None:
             return []
         begins, ends = (int(at.timestamp()) for at in (self.now, self.now + timedelta(days=30)))
