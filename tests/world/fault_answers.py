@@ -1,4 +1,4 @@
-"""Functions that read and answer, with a fault in one of their calls: board, slack, pages, doctor and deploy.
+"""Functions that read and answer, with a fault in one of their calls: board, slack, pages, doctor, deploy and planner.
 
 Each is called at one moment of an evening: leases run, one was closed, a request waits for approval, and answers are
 owed. It is called with the fault, and then as AWS calls it again. Whatever failed, the ledger of leases stays as it
@@ -7,7 +7,8 @@ unknown. The ledger, Slack and the bucket are put back before the next case.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -23,59 +24,51 @@ from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.kept import Reply
 from tests.lengths import SEED
 from tests.world.chat import HOOK, TEACHER
+from tests.world.fault_deploy import deploying
+from tests.world.fault_judgement import differences, may_write
 from tests.world.fault_story import LAB, names_of
-from tests.world.faults import DISTORTIONS, HTTPS, STATUSES, Fault
+from tests.world.faults import DISTORTIONS, Fault
 from tests.world.history import Play, Step
 from tests.world.labs import of_kinds
 from tests.world.our_code import forget_workers
+from tests.world.school import ADDRESS, school
 from tests.world.slack_site import CHANNEL, SECRET
 from tests.world.world import World
 
 Json = dict[str, Any]
 START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
-ORDER = "open big 1 for 20m"
-AGAIN, APART = 3, timedelta(minutes=2)
-"""How often a function is called after its fault is over, and how long after."""
-DEPLOYED: tuple[tuple[str, str, Json], ...] = (
-    ("Update", "Gate", {"Pool": "gpu", "Digest": "2"}),
-    ("Update", "Gate", {"Pool": "big", "Digest": "2"}),
-    ("Delete", "Gate", {"Pool": "big", "Digest": "1"}),
-    ("Update", "Pools", {"Pools": "gpu,big", "Most": "gpu=1,big=1"}),
-    ("Update", "Currency", {"Currency": "USD", "Period": "day", "TimeZone": "Etc/UTC"}),
-    ("Update", "Plan", {"Digest": "2"}),
-    ("Create", "ServiceCidr", {"Cluster": "gpu-lab"}),
-    ("Create", "Swept", {}),
-    ("Delete", "Emptied", {"Bucket": "gpu-lab-pages"}),
-)
-NOTES_IT = frozenset({"dynamodb.delete_item", "dynamodb.put_item", "dynamodb.update_item"})
-"""The board writes with these that a message was sent. Where it cannot, it is sent again."""
-MOST = 3
-DECLINED = frozenset(f"error {status}" for status in (200, *STATUSES) if status not in {429, 500, 503, 504})
-"""A question's own address takes no answer: it has no other. The person asks again."""
-NO_LEDGER = "error ResourceNotFoundException"
-"""A first deploy has none, and no lease."""
-OF_OURS = ("Error: ", "Exception: ")
+ORDER, BUTTON = "open big 1 for 20m", "tell-me"
+AGAIN, APART, HOUR = 3, timedelta(minutes=2), timedelta(hours=1)
+"""How often a function is called after its fault is over, and how long after: the planner is, every hour."""
+COURSE = {"name": "course", "pool": "big", "nodes": 1, "calendar": ADDRESS}
+OF_WINDOWS = ("LEASE#late-", "LEASE#course", "COURSE#", "COMMAND#course")
+"""What the planner makes: it finds only the windows of today, whose time is over an hour later."""
+TODAY = "2026-11-20"
 
 
 class Answers:
     """The evening stands still at one moment. `functions` are those that can be called in it."""
 
-    functions = ("board", "slack", "pages", "doctor", "deploy")
+    functions = ("board", "slack", "pages", "doctor", "deploy", "planner")
 
     def __init__(self) -> None:
         lab = of_kinds(LAB, ("karpenter", "node-group"))
+        lab["windows"] = [*lab["windows"], COURSE]
         self.world = World({**lab, "slack": {**lab["slack"], "channel": CHANNEL}}, START, 3)
+        self._school = school(self.world.functions.cross)
         self._asked = 0
         self._usual: dict[str, list[str]] = {}
 
     def __enter__(self) -> Self:
+        self._school.__enter__()
         world = self.world.__enter__()
         play = Play(world, 3)
         world.run(timedelta(minutes=6))
         for pool in ("big", "gpu"):
             play.step(Step("open", pool, number=1, minutes=60))
         play.step(Step("asks", "gpu", number=2, minutes=30))
-        play.chat.presses(TEACHER, "tell-me", p="gpu", n=1, s=1800)
+        for pool in ("big", "gpu"):
+            play.chat.presses(TEACHER, "tell-me", p=pool, n=1, s=1800)
         play.chat.types(TEACHER, "open gpu 1 for 30m")
         self._order_without_an_address()
         world.run(timedelta(minutes=8))
@@ -96,6 +89,7 @@ class Answers:
     ) -> None:
         self._waits.stop()
         self.world.__exit__(kind, error, trace)
+        self._school.__exit__(kind, error, trace)
 
     def _wait(self, seconds: float) -> None:
         self.world.event_queue.now += timedelta(seconds=seconds)
@@ -113,7 +107,7 @@ class Answers:
         found += self._unanswered
         found += self._written(function)
         if fault.kind not in DISTORTIONS or fault.call.startswith("slack."):
-            found += _differences(self._usual[function], shown, fault)
+            found += differences(self._usual[function], shown, fault)
         if fault.of:
             mine, other = ("gpu", "big") if fault.of == names_of("gpu") else ("big", "gpu")
             of_other = [text for text in self._usual[function] if other in text and mine not in text]
@@ -134,13 +128,15 @@ class Answers:
     def _shown(self, function: str, faults: tuple[Fault, ...]) -> list[str]:
         """What is shown at the end: with the faults in the first call, and with none after it."""
         self._put_back()
+        if function == "planner":
+            self._forget_windows()
         call = getattr(self, f"_{function}")(faults)
         self.world.functions.faults = faults
         call()
         self.world.functions.faults = ()
         self._first = self._seen(function)
         for _ in range(AGAIN):
-            self.world.event_queue.now += APART
+            self.world.event_queue.now += HOUR if function == "planner" else APART
             call()
         self.world.event_queue.now = self._now
         return self._seen(function)
@@ -159,6 +155,17 @@ class Answers:
         self._asked += 1
         forget_workers()
 
+    def _forget_windows(self) -> None:
+        """As a day before: the planner has not seen the calendar or the windows of tomorrow."""
+        for pk, sk in list(self.world.dynamodb.items):
+            if sk.startswith(OF_WINDOWS) and not sk.endswith(TODAY) and not self._runs(pk, sk):
+                self.world.dynamodb.delete_item(TableName="", Key={"pk": {"S": pk}, "sk": {"S": sk}})
+
+    def _runs(self, pk: str, sk: str) -> bool:
+        """Whether it is a lease that is more than planned."""
+        found = self.world.dynamodb.items.get((pk, sk), {})
+        return sk.startswith("LEASE#") and found.get("state") != {"S": "planned"}
+
     def _seen(self, function: str) -> list[str]:
         world = self.world
         match function:
@@ -168,10 +175,15 @@ class Answers:
                 # One that the topic did not take is handed to the function that tries again.
                 handed = len(world.event_queue._due) - len(self._due)
                 return ["the result of the month"] * (len(world.said) + handed)
+            case "planner":
+                keys = [key for key in world.dynamodb.items if key[1].startswith(OF_WINDOWS[:2])]
+                planned = [" ".join(key) for key in sorted(keys) if not self._runs(*key)]
+                return [*planned, *["a notice"] * len(world.said)]
             case "slack":
                 # A request that a call fails is answered with that.
                 return ["an answer"] * len(world.slack.told)
-        return world.slack.said
+        # An offer ends ten minutes after it was made.
+        return [re.sub(r"by \d\d:\d\d", "in time", text) for text in world.slack.said]
 
     def _call(self, function: str, event: Json) -> Json | None:
         return self.world.functions.now(self.world.arn("lambda", f"function:gpu-lab-{function}"), event)[0]
@@ -193,9 +205,23 @@ class Answers:
     def _doctor(self, _faults: object) -> Callable[[], object]:
         return lambda: self._call("doctor", {})
 
+    def _planner(self, _faults: object) -> Callable[[], object]:
+        return lambda: self._call("planner", {})
+
     def _slack(self, _faults: object) -> Callable[[], object]:
-        """A question and an order: the queue hands out again what failed, and the board gives late answers."""
-        left = {each["messageId"]: each for each in map(self._signed, ("status", ORDER))}
+        """A question, a button and an order: the queue hands out what failed, and the board gives late answers."""
+        typed = {
+            text: {
+                "channel_id": CHANNEL,
+                "user_id": TEACHER,
+                "user_name": "tom",
+                "command": "/gpu",
+                "text": text,
+            }
+            for text in ("status", ORDER)
+        }
+        forms = {**typed, BUTTON: {"payload": json.dumps(self._press(BUTTON))}}
+        left = {name: self._signed(name, form) for name, form in forms.items()}
         ordered = self._key(left)
 
         def call() -> None:
@@ -211,15 +237,19 @@ class Answers:
 
         return call
 
-    def _signed(self, text: str) -> Json:
-        form = {
-            "team_id": "T1", "channel_id": CHANNEL, "user_id": TEACHER, "user_name": "tom", "command": "/gpu",
-            "text": text, "response_url": HOOK, "trigger_id": str(self._asked),
-        }  # fmt: skip
+    def _press(self, action: str) -> Json:
+        pressed = {"action_id": action, "value": json.dumps({"p": "gpu", "n": 2, "s": 1800})}
+        user = {"id": TEACHER, "username": "tom"}
+        where = {"channel": {"id": CHANNEL}, "response_url": HOOK, "trigger_id": str(self._asked)}
+        return {"type": "block_actions", "team": {"id": "T1"}, "user": user, "actions": [pressed], **where}
+
+    def _signed(self, name: str, form: Json) -> Json:
+        """The message of the queue for what somebody did."""
+        form = {"team_id": "T1", "response_url": HOOK, "trigger_id": str(self._asked), **form}
         body, stamp = urlencode(form), str(int(self._now.timestamp()))
         values = {STAMP: stamp, SIGNATURE: signature.signed(SECRET, stamp, body.encode())}
         return {
-            "messageId": text,
+            "messageId": name,
             "body": body,
             "attributes": {"SentTimestamp": f"{stamp}000", "ApproximateReceiveCount": "1"},
             "messageAttributes": {name: {"stringValue": value} for name, value in values.items()},
@@ -231,56 +261,16 @@ class Answers:
         return f"slack-open-{signature.key_of(stamp, message['body'].encode())}"
 
     def _deploy(self, faults: tuple[Fault, ...]) -> Callable[[], object]:
-        """CloudFormation gets an answer to each step, and none lets it change a pool that a lease holds."""
-        formation = self.world.cloudformation
-        unheard = any(fault.call.startswith(f"{HTTPS}.") for fault in faults)
-        lies = any(fault.kind in {*DISTORTIONS, NO_LEDGER} for fault in faults)
-
-        def call() -> None:
-            for request, kind, properties in DEPLOYED:
-                formation.reason = ""
-                old = {**properties, "Digest": "1", "Most": "gpu=2,big=2"} if request == "Update" else None
-                answer = formation.ask(request, kind, f"{kind}-1", properties, old)
-                step = f"{request} {kind} {properties.get('Pool', '')}"
-                if answer is None and formation.reason == "no answer" and not unheard:
-                    self._unanswered.append(f"{step}: CloudFormation waits for an hour")
-                if any(word in formation.reason.partition(" ")[0] + " " for word in OF_OURS):
-                    self._unanswered.append(f"{step}: {formation.reason}")
-                if answer is not None and (kind, properties.get("Pool")) == ("Gate", "gpu") and not lies:
-                    self._unanswered.append(f"{step}: the pool changes under a lease")
-
-        return call
+        return deploying(self.world, faults, self._unanswered)
 
     def _written(self, function: str) -> Iterator[str]:
         """What it wrote in the ledger beside its own part."""
         after = self.world.dynamodb.items
         for key in self._items.keys() | after.keys():
-            if self._items.get(key) is not after.get(key) and not _may_write(function, *key):
+            if self._items.get(key) is after.get(key):
+                continue
+            state = self._items.get(key, {}).get("state")
+            if not may_write(function, *key) or (
+                key[1].startswith("LEASE#") and state not in (None, {"S": "planned"})
+            ):
                 yield f"{function} wrote {key}: {json.dumps(dict(after.get(key) or {}))[:300]}"
-
-
-def _may_write(function: str, pk: str, sk: str) -> bool:
-    match function:
-        case "board":
-            return pk.startswith("SLACK")
-        case "slack":
-            return pk.startswith(("SLACK", "LAB", "PERSON")) or sk.startswith(("COMMAND#", "AUDIT#"))
-        case "doctor":
-            return pk in {"POOL#*", "LAB"}
-        case "deploy":
-            # The planner runs in it, and says what it corrected. While a step waits, the guard sweeps.
-            return pk == "LAB" or pk.startswith("DEPLOY#") or sk == "STATE" or sk.startswith("AUDIT#")
-    return False
-
-
-def _differences(usual: Sequence[str], shown: Sequence[str], fault: Fault) -> Iterator[str]:
-    """What is shown less often than without the fault, or more often than its outcome was unknown."""
-    unknown = fault.kind in {"lost", "text", *DISTORTIONS} or fault.call in NOTES_IT
-    refused = (fault.function, fault.call) == ("slack", "slack.response_url") and fault.kind in DECLINED
-    for text in sorted({*usual, *shown}):
-        least, most = usual.count(text), usual.count(text) * (MOST if unknown else 1)
-        # A post whose time stamp is false is not found again, so it is not changed.
-        if fault.call == "slack.chat.postMessage" and fault.kind in DISTORTIONS:
-            least = 0
-        if not least <= shown.count(text) <= most and not refused:
-            yield f"{shown.count(text)} times instead of {usual.count(text)}: {text[:200]}"

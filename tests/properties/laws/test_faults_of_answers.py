@@ -45,6 +45,9 @@ BROKE = {
     "one post of the board that failed in a new way kept all others from being made": Fault(
         "slack.chat.postMessage", "foreign 0", "board"
     ),
+    "an offer whose note nobody acknowledged was made to nobody, and its asker left the list": Fault(
+        "dynamodb.update_item", "lost", "board"
+    ),
     "a receipt of one pool that cannot be read kept those of the others from being drawn": Fault(
         "dynamodb.query", "error InternalServerError", "pages", names_of("gpu")
     ),
@@ -56,6 +59,15 @@ BROKE = {
     ),
     "an answer that Slack refused in the channel was given nowhere": Fault(
         "slack.chat.postEphemeral", "error 200", "board"
+    ),
+    "a window was taken back, and no notice sent, where its pool's credentials did not come": Fault(
+        "dynamodb.get_item", "silent 4", "planner"
+    ),
+    "a calendar that broke in a new way kept all windows from being planned": Fault(
+        "https.GET", "foreign 4", "planner"
+    ),
+    "calendars that the ledger does not say kept other pools' windows from being planned": Fault(
+        "dynamodb.query", "error InternalServerError", "planner", ("COURSE#",)
     ),
     "CloudFormation was told once only where its address answered with nonsense": Fault(
         "https.PUT", "foreign 2", "deploy"

@@ -37,6 +37,8 @@ class Nodegroup:
     status: str = "ACTIVE"
     issues: list[Json] = field(default_factory=list)
     updates: dict[str, Update] = field(default_factory=dict)
+    tokens: dict[str, str] = field(default_factory=dict)
+    """The updates by the tokens of their requests: a request that is sent again gets its update."""
     seen: datetime | None = None
 
 
@@ -80,8 +82,12 @@ class Eks(Cluster):
             }
         }
 
-    def update_nodegroup_config(self, *, clusterName: str, nodegroupName: str, scalingConfig: Json) -> Json:
+    def update_nodegroup_config(
+        self, *, clusterName: str, nodegroupName: str, scalingConfig: Json, clientRequestToken: str = ""
+    ) -> Json:
         found = self._found(clusterName, nodegroupName)
+        if clientRequestToken in found.tokens:
+            return {"update": {"id": found.tokens[clientRequestToken]}}
         busy = any(update.status == "InProgress" for update in found.updates.values())
         if busy or found.status not in {"ACTIVE", "DEGRADED"}:
             raise refused(
@@ -95,6 +101,7 @@ class Eks(Cluster):
         if not sizes["minSize"] <= sizes["desiredSize"] <= sizes["maxSize"] or sizes["maxSize"] < 1:
             raise refused("InvalidParameterException", f"sizes do not fit: {sizes}", "UpdateNodegroupConfig")
         update = self.update(found, "ConfigUpdate")
+        found.tokens |= {clientRequestToken: update.id} if clientRequestToken else {}
         before = found.group.desired
         found.sizes, found.seen = sizes, self._event_queue.now
         self._groups.resize(found.group, sizes["minSize"], sizes["maxSize"], sizes["desiredSize"])

@@ -5,12 +5,14 @@ The steps call our real function, as the cluster stack's template does (stacks/c
 
 import json
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import datetime, timedelta
 from email.message import Message
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
 
 from botocore.exceptions import ClientError
+
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
     from tests.world.world import World
@@ -110,8 +112,21 @@ class CloudFormation:
             "ResourceProperties": {"Kind": kind, **properties},
             **({"OldResourceProperties": {"Kind": kind, **old}} if old else {}),
         }
-        self._world.functions.now(self._world.arn("lambda", f"function:{self._world.lab.name}-deploy"), event)
-        answer = self._answers.get(url)
+        return self._sent(event, event)
+
+    def ends(self, asked: datetime) -> Json | None:
+        """The last close, begun at an instant, has our function answer the destroy."""
+        url = f"https://cloudformation-custom-resource-response-apnortheast2.s3.amazonaws.com/{len(self._answers)}"
+        event = {"RequestType": "Delete", "ResponseURL": url, "StackId": "controller", "RequestId": url,
+                 "LogicalResourceId": "LastClose", "PhysicalResourceId": "last-close"}  # fmt: skip
+        return self._sent(
+            event, {"step": "Respond", "run": {"event": event, "asked": instant.written(asked)}}
+        )
+
+    def _sent(self, event: Json, sent: Json) -> Json | None:
+        """The answer to an event of CloudFormation, after our function got what is sent."""
+        self._world.functions.now(self._world.arn("lambda", f"function:{self._world.lab.name}-deploy"), sent)
+        answer = self._answers.get(event["ResponseURL"])
         if answer is None or answer["Status"] != "SUCCESS":
             self.reason = answer["Reason"] if answer else "no answer"
             return None
