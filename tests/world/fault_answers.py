@@ -44,6 +44,11 @@ COURSE = {"name": "course", "pool": "big", "nodes": 1, "calendar": ADDRESS}
 OF_WINDOWS = ("LEASE#late-", "LEASE#course", "COURSE#", "COMMAND#course")
 """What the planner makes: it finds only the windows of today, whose time is over an hour later."""
 TODAY = "2026-11-20"
+GROUP_OF_PEOPLE = {
+    "AutoScalingGroupName": "theirs", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0, "Instances": [], "Tags": [],
+    "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"},
+}  # fmt: skip
+"""The doctor asks its launch template what it may start."""
 
 
 class Answers:
@@ -62,6 +67,8 @@ class Answers:
     def __enter__(self) -> Self:
         self._school.__enter__()
         world = self.world.__enter__()
+        groups: Any = world.supply.services["autoscaling"]
+        groups.of_people.append(GROUP_OF_PEOPLE)
         play = Play(world, 3)
         world.run(timedelta(minutes=6))
         for pool in ("big", "gpu"):

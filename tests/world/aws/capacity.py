@@ -181,6 +181,8 @@ class AutoScaling:
         self._groups, self._cluster = groups, cluster
         self.ordered: Ordered = lambda _pool, _before, _after: None
         self.nodegroup_of: dict[str, str] = {}
+        self.of_people: list[Json] = []
+        """Groups of the cluster that people made without EKS, as AWS shows them."""
 
     def describe_auto_scaling_groups(
         self, *, AutoScalingGroupNames: list[str] | None = None, Filters: list[Json] | None = None
@@ -190,7 +192,9 @@ class AutoScaling:
             groups = [group for group in groups if group.name in AutoScalingGroupNames]
         for each in Filters or []:
             groups = [g for g in groups if self._tags(g).get(each["Name"][4:]) in each["Values"]]
-        return {"AutoScalingGroups": [self._document(group) for group in groups]}
+        of_cluster = [{"Name": f"tag:kubernetes.io/cluster/{self._cluster}", "Values": ["owned", "shared"]}]
+        others = self.of_people if Filters == of_cluster else []
+        return {"AutoScalingGroups": [*map(self._document, groups), *others]}
 
     def describe_scaling_activities(self, *, AutoScalingGroupName: str, NextToken: str = "") -> Json:
         activities = self._group(AutoScalingGroupName).activities

@@ -44,6 +44,16 @@ class Ec2(SecurityGroups):
         """EC2 is eventually consistent: a new instance runs before every answer has it."""
         return self._now() - machine.launched >= timedelta(seconds=machine.listed_after)
 
+    def describe_launch_template_versions(self, *, LaunchTemplateId: str, Versions: list[str]) -> Json:
+        """Each version of each template names the same type."""
+        data = {"InstanceType": "g5.xlarge"}
+        return {
+            "LaunchTemplateVersions": [
+                {"LaunchTemplateId": LaunchTemplateId, "VersionNumber": number, "LaunchTemplateData": data}
+                for number, _ in enumerate(Versions, 1)
+            ]
+        }
+
     def describe_instance_type_offerings(self, *, LocationType: str, Filters: list[Json]) -> Json:
         [types] = [each["Values"] for each in Filters]
         return {
