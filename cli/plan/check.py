@@ -163,6 +163,6 @@ def notes(lab: Lab) -> Iterator[str]:
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:
             yield f"window {window.name} never opens, its until is before its from"
-        for day in sorted(set(window.except_)):
-            if window.timed and day.weekday() not in window.weekdays and day not in window.start_dates:
+        for day in sorted({each for each in window.except_ if isinstance(each, date)}):
+            if window.timed and not window.starts_on(day):
                 yield f"the exception {day} of window {window.name} is on no day that it names"

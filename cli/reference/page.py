@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from types import UnionType
 from typing import Literal, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -10,6 +11,7 @@ from pydantic.fields import FieldInfo
 from lamplighter.lab.keys import bare, fields
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import Part
+from lamplighter.labfile.messages import listed
 from lamplighter.values.counted import write_duration
 
 HEAD = """\
@@ -106,7 +108,9 @@ def _words(kind: object) -> str:
     kind = bare(kind)
     origin = get_origin(kind)
     if origin is Literal:
-        return "one of " + ", ".join(f"`{word}`" for word in get_args(kind))
+        return "one of " + ", ".join(f"`{word}`" for word in listed(get_args(kind)))
+    if origin is UnionType:
+        return " or ".join(_words(choice) for choice in get_args(kind))
     if origin is list:
         return f"list of: {_words(get_args(kind)[0])}"
     if origin is dict:
@@ -118,6 +122,7 @@ def _words(kind: object) -> str:
 
 _NAMES = {
     "str": "text",
+    "DateRange": "mapping of from and to",
     "int": "whole number",
     "bool": "`true` or `false`",
     "Decimal": "amount",

@@ -18,6 +18,7 @@ from lamplighter.lab.cluster import Cluster
 from lamplighter.lab.dcgm_exporter import DcgmExporter
 from lamplighter.lab.device_plugin import DevicePlugin
 from lamplighter.lab.events import Events
+from lamplighter.lab.exceptions import ExceptionDates, dates_of
 from lamplighter.lab.gpu import GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
@@ -109,12 +110,18 @@ class Lab(Part):
         " beside the lab, so nobody has to write it.",
         json_schema_extra=unit("iCalendar text by file name"),
     )
-    except_: Annotated[list[Day], OneOrMore()] = Field(
+    except_: Annotated[list[ExceptionDates], OneOrMore()] = Field(
         default_factory=list,
         alias="except",
-        description="Start dates on which no window opens.",
-        examples=[["2026-12-25"]],
+        description="Start dates on which no window opens, written as in a window.",
+        examples=[["2026-12-25", "holidays.ics"]],
         json_schema_extra=unit("YYYY-MM-DD"),
+    )
+    holidays: dict[CalendarFile, list[Day]] | None = Field(
+        None,
+        description="The whole days of the calendar files that except names, by that name; filled from the files"
+        " beside the lab, so nobody has to write it.",
+        json_schema_extra=unit("YYYY-MM-DD by file name"),
     )
     cluster: Cluster = Field(default_factory=Cluster, description="The EKS cluster, created or existing.")
     security_groups: SecurityGroups = Field(
@@ -269,7 +276,9 @@ class Lab(Part):
 
     def exceptions_of(self, window: Window) -> frozenset[date]:
         """The start dates on which a window does not open, its own and the lab's."""
-        return frozenset(window.except_) | frozenset(self.except_)
+        if not (window.except_ or self.except_):
+            return frozenset()
+        return dates_of((*window.except_, *self.except_), self.holidays)
 
     def mode(self, pool: str) -> Mode:
         """Whether the guard acts on a pool or only says what it would do."""

@@ -154,6 +154,7 @@ End = Annotated[
 
 # --- dates -------------------------------------------------------------------------------------
 
+DATE_PATTERN = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
@@ -172,7 +173,7 @@ def read_date(value: object) -> date:
 Day = Annotated[
     date,
     BeforeValidator(read_date),
-    WithJsonSchema({"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"}),
+    WithJsonSchema({"type": "string", "pattern": DATE_PATTERN}),
 ]
 
 # --- money -------------------------------------------------------------------------------------

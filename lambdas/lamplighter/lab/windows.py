@@ -3,12 +3,14 @@
 domain/calendar turns windows into instants and decides which get nodes and money.
 """
 
+from calendar import monthrange
 from datetime import date, timedelta
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
 from lamplighter.lab.checks import WindowChecks
+from lamplighter.lab.exceptions import ExceptionDates
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import IdleAfter
 from lamplighter.lab.names import COURSE_CALENDAR, WINDOW_NAME
@@ -21,11 +23,28 @@ DAY_WORDS = {
     "weekdays": tuple(range(5)),
     "weekends": (5, 6),
 }
-DayWord = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun", "daily", "weekdays", "weekends"]
+PLACES = ("first", "second", "third", "fourth", "last")
+"""Which of the same weekdays of a month; the fifth is the last or is none."""
+OF_MONTH = {
+    f"{place} {day}": (order, number)
+    for order, place in enumerate(PLACES)
+    for number, day in enumerate(WEEKDAYS)
+}
+if TYPE_CHECKING:
+    DayWord = str
+else:
+    DayWord = Literal[(*DAY_WORDS, *OF_MONTH)]
 
 
 Ready = Literal["by", "from"]
 TIMES = ("start", "end")
+
+
+def is_of_month(day: date, wanted: frozenset[tuple[int, int]]) -> bool:
+    """Whether a date is, say, the second Tuesday of its month; `wanted` has places among PLACES and weekdays."""
+    weekday, order = day.weekday(), (day.day - 1) // len(WEEKDAYS)
+    is_last = day.day + len(WEEKDAYS) > monthrange(day.year, day.month)[1]
+    return (order, weekday) in wanted or (is_last and (len(PLACES) - 1, weekday) in wanted)
 
 
 class Window(Part):
@@ -51,7 +70,8 @@ class Window(Part):
     )
     days: Annotated[list[DayWord], Field(min_length=1), OneOrMore()] | None = Field(
         None,
-        description="The days of the week on which it starts: mon to sun, daily, weekdays, weekends.",
+        description="The days of the week on which it starts: mon to sun, daily, weekdays, weekends, or those of a"
+        " month such as second tue or last fri (first, second, third, fourth, last).",
         examples=[["tue", "thu"]],
     )
     dates: Annotated[list[Day], Field(min_length=1), OneOrMore()] | None = Field(
@@ -104,11 +124,12 @@ class Window(Part):
         examples=["2026-06-19"],
         json_schema_extra=unit("YYYY-MM-DD"),
     )
-    except_: Annotated[list[Day], OneOrMore()] = Field(
+    except_: Annotated[list[ExceptionDates], OneOrMore()] = Field(
         default_factory=list,
         alias="except",
-        description="Start dates on which it does not open.",
-        examples=[["2026-05-05"]],
+        description="Start dates on which it does not open: a date, a range {from, to}, or a calendar file (.ics)"
+        " beside the lab, whose whole days count.",
+        examples=[["2026-05-05", "holidays.ics"]],
         json_schema_extra=unit("YYYY-MM-DD"),
     )
     owner: str | None = Field(
@@ -134,8 +155,17 @@ class Window(Part):
 
     @property
     def weekdays(self) -> frozenset[int]:
-        """The days of the week on which it starts, Monday 0 to Sunday 6; empty for a dated window."""
-        return frozenset(number for word in self.days or () for number in DAY_WORDS[word])
+        """The days of every week on which it starts, Monday 0 to Sunday 6; none for a dated window."""
+        return frozenset(number for word in self.days or () for number in DAY_WORDS.get(word, ()))
+
+    @property
+    def of_month(self) -> frozenset[tuple[int, int]]:
+        """The days of each month on which it starts: the place among PLACES, and the weekday."""
+        return frozenset(OF_MONTH[word] for word in self.days or () if word in OF_MONTH)
+
+    def starts_on(self, day: date) -> bool:
+        """Whether its `days` or `dates` name a date; not for a window that follows a calendar."""
+        return day.weekday() in self.weekdays or day in (self.dates or ()) or is_of_month(day, self.of_month)
 
     @property
     def start_dates(self) -> list[date]:

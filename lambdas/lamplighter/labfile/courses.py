@@ -1,18 +1,22 @@
 """The calendar files beside a lab: read once, where the lab is read, and carried in it from then on.
 
-Owns which files those are and what is wrong with them; what an event means is adapters.calendars', and
-addresses are read by the planner. Only the command line and synthesis come here.
+Owns which files those are and what is wrong with them: calendars of courses, whose events windows follow, and of
+holidays, whose whole days are exceptions. What an event means is adapters.calendars', and addresses are read by the
+planner. Only the command line and synthesis come here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import date
 from functools import lru_cache
 from pathlib import Path as FilePath
 
+from lamplighter.adapters.calendars import holidays as holidays_calendar
 from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseText, read
 from lamplighter.errors import BadInput
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Said
+from lamplighter.reasons.reason import Said, reason
 
 
 def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
@@ -28,7 +32,14 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
     if sum(len(text.encode()) for text in texts.values()) > LARGEST_KEPT:
         text = f"come to more than {LARGEST_KEPT // 1024} KiB of times together, put one at an https address"
         wrong.append((("calendars",), text))
-    return lab.model_copy(update={"calendars": texts or None}), wrong
+    holidays: dict[str, list[date]] = {}
+    for path, name in _of_holidays(lab):
+        if name not in holidays:
+            try:
+                holidays[name] = list(_holidays(folder, name).days)
+            except BadInput as error:
+                wrong.append((path, f"names {name}, which cannot be used: {error}"))
+    return lab.model_copy(update={"calendars": texts or None, "holidays": holidays or None}), wrong
 
 
 def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, Said]]:
@@ -39,12 +50,32 @@ def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, Said]]:
         except BadInput:
             continue
         yield from ((name, fault) for fault in (*found.faults, *found.doubts))
+    for name in dict.fromkeys(name for _, name in _of_holidays(lab)):
+        with suppress(BadInput):
+            if timed := _holidays(folder, name).timed:
+                yield name, reason("calendar.holidays.timed", events=timed)
 
 
 def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
     for index, window in enumerate(lab.windows):
         if window.calendar is not None and not window.online:
             yield ("windows", index, "calendar"), window.calendar
+
+
+def _of_holidays(lab: Lab) -> Iterator[tuple[Path, str]]:
+    lists: list[tuple[Path, Sequence[object]]] = [(("except",), lab.except_)]
+    lists += [(("windows", index, "except"), window.except_) for index, window in enumerate(lab.windows)]
+    for path, exceptions in lists:
+        yield from (((*path, order), each) for order, each in enumerate(exceptions) if isinstance(each, str))
+
+
+def _holidays(folder: FilePath, name: str) -> holidays_calendar.Holidays:
+    return _read_holidays(_content(folder / name))
+
+
+@lru_cache(maxsize=4)
+def _read_holidays(content: bytes) -> holidays_calendar.Holidays:
+    return holidays_calendar.read(content)
 
 
 def _course(lab: Lab, name: str, folder: FilePath, *, again: bool = False) -> CourseText:

@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from pydantic import ValidationError
 
 from lamplighter.errors import BadInput
+from lamplighter.lab.exceptions import calendar_files
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown
@@ -104,7 +105,7 @@ def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> 
     """The lab that a text describes, or its problems; with a folder, its calendar files are read from there."""
     document = lab_yaml.read(text)
     lab, found = _judge(document)
-    if lab is not None and folder is not None and any(window.calendar for window in lab.windows):
+    if lab is not None and folder is not None and _names_calendars(lab):
         from lamplighter.labfile import courses as lab_courses  # noqa: PLC0415 -- most labs follow no calendar
 
         lab, wrong = lab_courses.filled(lab, folder)
@@ -117,6 +118,11 @@ def parse(text: str, name: str = "lab.yaml", folder: FilePath | None = None) -> 
     return [
         Problem(name, line, _key(path), _with_window(document, path, said)) for line, path, said in ordered
     ]
+
+
+def _names_calendars(lab: Lab) -> bool:
+    exceptions = (lab.except_, *(window.except_ for window in lab.windows))
+    return any(window.calendar for window in lab.windows) or any(map(calendar_files, exceptions))
 
 
 def _with_window(document: lab_yaml.Document, path: Path, said: str) -> str:

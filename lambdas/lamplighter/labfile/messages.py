@@ -1,6 +1,6 @@
 """The errors of the model as problems for people: what is wrong, what would be right."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import get_origin
 
 from pydantic_core import ErrorDetails
@@ -50,6 +50,15 @@ RIGHT = {
 }
 
 
+LISTED = 12
+"""The words of a long choice that people see, beside the last one."""
+
+
+def listed(words: Sequence[str]) -> list[str]:
+    """The words of a choice as people see them: the first ones and the last of a long choice."""
+    return [*words[:LISTED], "…", words[-1]] if len(words) > 2 * LISTED else list(words)
+
+
 def sentence(error: ErrorDetails, path: Path) -> str:
     """One error of the model as a problem for people."""
     value, kind = error["input"], error["type"]
@@ -87,7 +96,7 @@ def _choice(path: Path, value: object) -> str:
     kind = kind_at(path)
     words = [str(word) for word in getattr(kind, "__args__", ())]
     closest = nearest(value, words) if isinstance(value, str) and value else None
-    return f"write one of {', '.join(words)}" + (f"; the nearest is {closest}" if closest else "")
+    return f"write one of {', '.join(listed(words))}" + (f"; the nearest is {closest}" if closest else "")
 
 
 def _number(path: Path, value: object) -> str:

@@ -31,6 +31,13 @@ def fault(event: Component, unread_zones: Mapping[str, Reason]) -> Reason | None
         return reason("calendar.event.unreadable")
 
 
+def is_all_day(event: Component) -> bool:
+    """Whether an event has dates and no times."""
+    # Exchange writes some all-day events from midnight to midnight ([MS-OXCICAL] 2.1.3.1.1.20.28).
+    whole = str(event.get("X-MICROSOFT-CDO-ALLDAYEVENT") or "").upper() == "TRUE"
+    return whole or not isinstance(event["DTSTART"].dt, datetime)
+
+
 def listed(value: Any) -> list[Any]:  # noqa: ANN401 -- icalendar gives one, or a list of them
     """A property that may be written several times."""
     return [] if value is None else value if isinstance(value, list) else [value]
@@ -38,9 +45,7 @@ def listed(value: Any) -> list[Any]:  # noqa: ANN401 -- icalendar gives one, or 
 
 def _start_fault(event: Component) -> Reason | None:
     start = event["DTSTART"].dt
-    # Exchange writes some all-day events from midnight to midnight ([MS-OXCICAL] 2.1.3.1.1.20.28).
-    whole = str(event.get("X-MICROSOFT-CDO-ALLDAYEVENT") or "").upper() == "TRUE"
-    if whole or not isinstance(start, datetime):
+    if is_all_day(event):
         return reason("calendar.event.all-day")
     if not FIRST_YEAR <= start.year <= LAST_YEAR:
         return reason("calendar.event.year", year=start.year, first=FIRST_YEAR, last=LAST_YEAR)

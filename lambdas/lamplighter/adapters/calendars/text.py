@@ -65,11 +65,7 @@ class Parsed(NamedTuple):
 
 def read(content: bytes) -> CourseText:
     """A calendar, cut down to events with times; BadInput for a text that is no calendar or is beyond the limits."""
-    if len(content) > LARGEST:
-        raise BadInput(reason("calendar.file.too-large", kib=LARGEST // 1024))
-    if content.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
-        raise BadInput(reason("calendar.file.too-many-events", most=MOST_EVENTS))
-    parsed = _parsed(content)
+    parsed = parsed_of_stranger(content)
     faults: list[Said] = []
     kept, recurring = [], 0
     method = str(parsed.calendar.get("METHOD") or "").upper()
@@ -96,6 +92,15 @@ def read(content: bytes) -> CourseText:
         _first(faults, "calendar.events.more-left-out"),
         (*_own_zone_doubt(parsed), *_first(doubts, "calendar.events.more-in-doubt")),
     )
+
+
+def parsed_of_stranger(content: bytes) -> Parsed:
+    """The calendar in a file that anybody may have written; BadInput where it is beyond the limits."""
+    if len(content) > LARGEST:
+        raise BadInput(reason("calendar.file.too-large", kib=LARGEST // 1024))
+    if content.upper().count(b"BEGIN:VEVENT") > MOST_EVENTS:
+        raise BadInput(reason("calendar.file.too-many-events", most=MOST_EVENTS))
+    return _parsed(content)
 
 
 def parse(text: str) -> Parsed:

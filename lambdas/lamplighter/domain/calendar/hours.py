@@ -13,7 +13,7 @@ from typing import NamedTuple, Self, TypeAlias
 from lamplighter.domain.calendar import wall_clock
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import MINUTES_A_DAY
-from lamplighter.lab.windows import Window
+from lamplighter.lab.windows import Window, is_of_month
 from lamplighter.reasons.reason import Said
 from lamplighter.values import zones
 from lamplighter.values.zones import DAY, EPOCH_ORDINAL
@@ -116,7 +116,9 @@ class Hours:
     start: int
     end: int
     weekdays: frozenset[int]
-    """Monday 0 to Sunday 6; empty: every one."""
+    """Monday 0 to Sunday 6; every one where this, the next and the dates are empty."""
+    of_month: frozenset[tuple[int, int]]
+    """Such as every second Tuesday, as `Window.of_month` has them."""
     dates: frozenset[int]
     """Ordinals; empty: every date."""
     excepted: frozenset[int]
@@ -131,6 +133,7 @@ class Hours:
             window.begins,
             window.begins + window.length // MINUTE,
             window.weekdays,
+            window.of_month,
             frozenset(map(date.toordinal, window.start_dates)),
             frozenset(map(date.toordinal, lab.exceptions_of(window))),
             (window.from_ or date.min).toordinal(),
@@ -153,8 +156,12 @@ class Hours:
         # Ordinal 1, the first of January of year 1, was a Monday.
         return (
             self.first <= ordinal <= self.last
-            and (not self.weekdays or (ordinal - 1) % 7 in self.weekdays)
             and (not self.dates or ordinal in self.dates)
+            and (
+                (ordinal - 1) % 7 in self.weekdays
+                or (not self.of_month and not self.weekdays)
+                or (bool(self.of_month) and is_of_month(date.fromordinal(ordinal), self.of_month))
+            )
         )
 
     def _times(self, day: Day) -> tuple[int, int, tuple[Said, ...]]:

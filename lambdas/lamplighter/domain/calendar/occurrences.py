@@ -14,6 +14,7 @@ from lamplighter.domain.calendar.hours import Days, Hours, Opening, Range
 from lamplighter.domain.calendar.planned_window import PlannedWindow
 from lamplighter.domain.leases import warm_up
 from lamplighter.errors import BadInput
+from lamplighter.lab.exceptions import dates_of
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
 from lamplighter.reasons.reason import Said, reason
@@ -115,7 +116,7 @@ def _add_event(lab: Lab, window: Window, order: int, event: CourseEvent, expansi
     if (window.from_ and day < window.from_) or (window.until and window.until < day):
         return
     if day in lab.exceptions_of(window):
-        code, why = Code.EXCEPTED, _excepted(window, day)
+        code, why = Code.EXCEPTED, _excepted(lab, window, day)
     elif event.closing <= event.opening:
         code = Code.VANISHES
         why = event.notes[0] if event.notes else reason("calendar.event.empty", event=event.title)
@@ -139,7 +140,7 @@ def _expand(lab: Lab, window: Window, order: int, openings: Iterable[Opening]) -
     add = expansion.windows.append
     for day, opens, closes, notes, excepted in openings:
         if excepted:
-            why = _excepted(window, day)
+            why = _excepted(lab, window, day)
             expansion.skipped.append(SkippedWindow(name, pool, day, Code.EXCEPTED, why, order))
         elif closes <= opens:
             expansion.skipped.append(SkippedWindow(name, pool, day, Code.VANISHES, notes[0], order))
@@ -148,7 +149,7 @@ def _expand(lab: Lab, window: Window, order: int, openings: Iterable[Opening]) -
     return expansion
 
 
-def _excepted(window: Window, day: date) -> Said:
-    if day in window.except_:
+def _excepted(lab: Lab, window: Window, day: date) -> Said:
+    if day in dates_of(window.except_, lab.holidays):
         return reason("calendar.excepted.window", date=day, window=window.name)
     return reason("calendar.excepted.lab", date=day)
