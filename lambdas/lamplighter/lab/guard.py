@@ -22,6 +22,7 @@ from lamplighter.lab.types import Amount, Duration, OneOrMore, Part, Start, read
 from lamplighter.values.counted import write_duration
 
 Owner = Annotated[str, StringConstraints(min_length=1, max_length=80)]
+Share = Annotated[int, Field(ge=1, le=100)]
 Mode = Literal["watch", "enforce"]
 Period = Literal["day", "week", "month"]
 OFF = "off"
@@ -78,6 +79,14 @@ class Budget(Part):
         " may have all of it.",
         examples=[{"evening-class": "40"}],
         json_schema_extra=unit("currency by owner"),
+    )
+    warn_at: Annotated[list[Share], Field(max_length=10), OneOrMore()] = Field(
+        default_factory=lambda: [50, 80, 100],
+        description="The shares of the amount, and of each owner's part, at which people are told once a period how"
+        " much is spent and held. They are told as well when what is planned until the period's end is too much."
+        " An empty list: never.",
+        examples=[[50, 80, 100]],
+        json_schema_extra=unit("per cent"),
     )
 
 

@@ -58,6 +58,9 @@ KINDS: tuple[NoticeKind, ...] = (
         in_channel=True,
     ),
     NoticeKind("missed", "A planned window passed without opening.", Ping.PLANNED),
+    NoticeKind(
+        "budget", "So much of the budget is used, or what is planned does not fit into it.", in_channel=True
+    ),
     NoticeKind("calendar", "A course calendar changed what is planned, or cannot be read."),
     NoticeKind("experiment", "An experiment is about to start a fault on purpose, and whom it affects."),
     NoticeKind("experiment-over", "An experiment is over, and its change is undone."),

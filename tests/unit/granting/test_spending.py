@@ -9,7 +9,7 @@ import pytest
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.billing import statement
 from lamplighter.domain.billing.statement import BY_PEOPLE, Ahead, Row
-from lamplighter.domain.granting import admission, spending
+from lamplighter.domain.granting import admission, budget_use, spending
 from lamplighter.domain.granting.admission import Lack
 from lamplighter.domain.granting.outlook import refusals
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -41,6 +41,7 @@ LEASE = leases.lease("evening", state=LeaseState.PLANNED)
 MONTH = reason("money.per.month")
 OF_THE_LAB = reason("money.budget", limit="10.00 USD", per=MONTH)
 OF_CLASS = reason("money.owners-budget", limit="6.00 USD", owner="class", per=MONTH)
+AHEAD = "spent and held, and the windows until its end are planned for"
 ENDS = "until 00:00 on 2026-12-01 (UTC)"
 
 
@@ -267,3 +268,54 @@ def test_nodes_are_asked_before_each_budget(nodes: int, cost: int, missing: tupl
 def test_a_refusal_that_an_older_release_kept_as_a_sentence_counts_as_money() -> None:
     assert admission.lack_of("pool gpu is full") is Lack.MONEY
     assert admission.lack_of(None) is Lack.MONEY
+
+
+@pytest.mark.parametrize(
+    ("there", "ahead", "told"),
+    [
+        (budget(), [], []),
+        (budget("2", "2.99"), [], []),
+        (budget("2", "3"), [], [(None, 50, "5.00 USD of the 10.00 USD for the month is spent and held")]),
+        (budget("2", "6.5"), [], [(None, 80, "8.50 USD of the 10.00 USD for the month is spent and held")]),
+        (budget("0", "11"), [], [(None, 100, "11.00 USD of the 10.00 USD for the month is spent and held")]),
+        (
+            budget("0", "3", "0", "3"),
+            [],
+            [("class", 50, "3.00 USD of the 6.00 USD that class has for the month is spent and held")],
+        ),
+        (budget("0", "4"), [asking("alice", "6")], []),
+        (
+            budget("0", "4"),
+            [asking("alice", "6.01")],
+            [
+                (
+                    None,
+                    0,
+                    f"4.00 USD of the 10.00 USD for the month is {AHEAD} 6.01 USD: 0.01 USD too much",
+                )
+            ],
+        ),
+        (
+            budget(),
+            [asking("class", "7")],
+            [
+                (
+                    "class",
+                    0,
+                    f"0.00 USD of the 6.00 USD that class has for the month is {AHEAD} 7.00 USD: 1.00 USD too much",
+                )
+            ],
+        ),
+    ],
+)
+def test_the_greatest_share_of_a_budget_that_is_reached_is_told_and_what_does_not_fit(
+    there: BudgetPeriod, ahead: list[Lease], told: list[tuple[str | None, int, str]]
+) -> None:
+    found = budget_use.warnings(TERMS, there, ahead, [50, 80, 100])
+    assert [(use.owner, use.reached, draw(use.why, ENGLISH, TERMS.clock)) for use in found] == told
+
+
+def test_a_budget_of_nothing_and_no_shares_warn_nobody() -> None:
+    nothing = replace(TERMS, budget=usd(0), owners={"class": usd(0)})
+    assert list(budget_use.warnings(nothing, budget("0", "3"), [asking("class", "7")], [50])) == []
+    assert list(budget_use.warnings(TERMS, budget("0", "11"), [asking("class", "7")], [])) == []

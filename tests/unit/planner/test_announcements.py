@@ -11,9 +11,11 @@ from moto.sns.models import sns_backends
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application.planner.plan import plan_all
 from lamplighter.application.single_notice import once
+from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.errors import OutsideFailed
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import draw, reason
+from lamplighter.values.clock_time import clock_time
 from tests.builders.leases import EIGHT
 from tests.unit.calendar.courses.test_calendar import calendar
 from tests.unit.lab_on_moto import LEDGER, REGION, LabOnMoto
@@ -94,3 +96,26 @@ def test_an_entry_that_an_older_release_wrote_has_sent_its_notice(lab: LabOnMoto
     once(ledger, "skip-late", later, lambda: notices.append("second"))
 
     assert notices == ["first"]
+
+
+def test_people_hear_once_that_the_windows_of_a_period_do_not_fit_into_its_budget(lab: LabOnMoto) -> None:
+    planner = deployed(lab, EVENING, guard={"budget": {"amount": "30"}})
+    for minutes in (0, 60, 120):
+        lab.at(minutes)
+        plan_all(planner)
+
+    [notice] = [one for one in sent() if "budget" in one]
+    assert notice == "lab: the windows of 2026-11 are planned for more than the budget"
+    [entry] = [one for one in lab.capacity.ledger.audit("gpu", EIGHT) if one.kind == "budget"]
+    # Eleven evenings of two nodes for two hours, from 20 to 30 November.
+    planned = 44 * lab.capacity.lab.price("gpu")
+    assert draw(entry.why, ENGLISH, clock_time) == (
+        f"0.00 USD of the 30.00 USD for the month is spent and held, and the windows until its end are planned for "
+        f"{planned:.2f} USD: {planned - 30:.2f} USD too much"
+    )
+
+
+def test_a_lab_that_fits_into_its_budget_or_asks_for_no_warning_hears_nothing(lab: LabOnMoto) -> None:
+    for budget in ({"amount": "120"}, {"amount": "30", "warn_at": []}, {"amount": "0"}):
+        plan_all(deployed(lab, EVENING, guard={"budget": budget}))
+    assert [one for one in sent() if "budget" in one] == []

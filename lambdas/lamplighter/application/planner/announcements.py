@@ -14,6 +14,7 @@ from lamplighter.application.failures import going_on
 from lamplighter.application.single_notice import once
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.commands.command import WHOLE_LAB
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import notification, phrases
 from lamplighter.domain.notices.announcement import Announcement
@@ -22,6 +23,7 @@ from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.occurrences import SkippedWindow
+    from lamplighter.domain.granting.budget_use import BudgetUse
     from lamplighter.lab.model import Lab
 
 WHO = "planner"
@@ -76,6 +78,18 @@ class PlannerNotices:
         number = len(changes) - (changes[-1:] == [why])
         self._say(f"foreseen-{lease.id}-{number}", entry, "foreseen", subject)
 
+    def budget_used(self, use: "BudgetUse", period: str) -> None:
+        """So much of a budget is used, or too much is planned: said before a lease is refused for it.
+
+        It is about the whole lab. The first pool's trail has it, since the board reads the trails of pools.
+        """
+        whose, values = ("", {}) if use.owner is None else (".owner", {"owner": use.owner})
+        planned = "" if use.reached else ".planned"
+        shown = {"share": use.reached} if use.reached else {}
+        subject = reason(f"notice.budget.subject{planned}{whose}", period=period, **shown, **values)
+        entry = Entry(self._now, next(iter(self._lab.pools)), "budget", WHO, subject, use.why)
+        self._say(f"budget-{period}-{use.key}", entry, "budget", subject, WHOLE_LAB)
+
     def planned(self, lease: Lease, notes: Mapping[str, Said]) -> None:
         """For the trail alone: a window became a planned lease, or the lease has changed."""
         why = notes.get(lease.id) or reason("calendar.named", **_named(lease))
@@ -96,10 +110,10 @@ class PlannerNotices:
         why = reason("calendar.schedules-differed")
         self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
 
-    def _say(self, key: str, entry: Entry, kind: str, subject: Reason) -> None:
+    def _say(self, key: str, entry: Entry, kind: str, subject: Reason, about: str | None = None) -> None:
         announcement = Announcement(kind, subject, phrases.reason_sentence(entry.why))
         clock = phrases.clock_and_date(self._texts, zones.zone(self._lab.time_zone))
-        notice = notification.of(self._lab.name, entry.pool, announcement, self._texts, clock)
+        notice = notification.of(self._lab.name, about or entry.pool, announcement, self._texts, clock)
         once(self._ledger, key, entry, lambda: self._notices.say(notice))
 
 

@@ -21,6 +21,7 @@ from lamplighter.application.planner.announcements import PlannerNotices
 from lamplighter.application.planner.courses import Fetch, follow_courses
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.granting import outlook
+from lamplighter.domain.granting.budget_use import warnings
 from lamplighter.domain.granting.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
@@ -126,6 +127,8 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
+    with going_on(failures, "budget warnings"):
+        _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger)
     if done:
         ledger.note_planned(now)
     if failures:
@@ -189,6 +192,30 @@ def _ends(
     """The end of every window of these days, by lease, with those that have just ended."""
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
+
+
+def _tell_of_budget(  # noqa: PLR0917
+    lab: "Lab",
+    terms: Mapping[str, Terms],
+    known: Mapping[str, Sequence[Lease]],
+    now: datetime,
+    beside: "CalendarInputs",
+    planner_notices: PlannerNotices,
+    ledger: Ledger,
+) -> None:
+    """Say how much of this period's budget is used, and whether the windows until its end fit into it."""
+    shares = lab.guard.budget.warn_at
+    if not terms or not shares:
+        return
+    of_any = next(iter(terms.values()))
+    period = of_any.period(now)
+    ahead = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside).leases
+    decided = {
+        lease.id for leases in known.values() for lease in leases if lease.state is not LeaseState.PLANNED
+    }
+    planned = [lease for lease in ahead if lease.period == period.key and lease.id not in decided]
+    for use in warnings(of_any, ledger.budget(period.key, of_any.budget.currency), planned, shares):
+        planner_notices.budget_used(use, period.key)
 
 
 def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:

@@ -21,8 +21,9 @@ OF_POOL = "*"
 """Stands for a lease in posts about a whole pool."""
 MISSED = "missed"
 """A planned window that did not open. It has no lease whose message could show it."""
-NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed": "resume"}
-"""The kind of notice for each kind of calendar change in the audit trail."""
+BUDGET = "budget"
+NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed": "resume", BUDGET: BUDGET}
+"""The kind of notice for each kind of change in the audit trail that no lease's message shows."""
 LEFT_OUT = "not-opening"
 """A window that the lab itself leaves out."""
 FORESEEN = "foreseen"
@@ -94,4 +95,6 @@ def _notice(entry: Entry) -> str:
 
 
 def _subject(notice: str, entry: Entry, style: SlackStyle) -> str:
+    if notice == BUDGET:
+        return style.drawn(entry.what)
     return style.texts.say(f"notice.{notice}.subject", **entry.details)

@@ -59,6 +59,7 @@ def test_a_leaked_pool_is_told_however_late() -> None:
         ("unskipped", {}, True),
         ("paused", {}, True),
         ("resumed", {}, True),
+        ("budget", {}, True),
         ("scaled", {}, False),
         ("scaled", {"window": "evening"}, False),
         ("leaked", {}, False),
