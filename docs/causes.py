@@ -136,6 +136,7 @@ RULES = {
         "NVML",
     ),
     "driver-broken": Rule(
+        "FabricManagerNotRunning of the node monitoring agent; "
         '"couldn\'t communicate with the NVIDIA driver" or "driver not loaded" from the same sources; '
         '"nvidia-container-cli: initialization error" or "detection error" from the runtime; CUDA\'s error 802',
         "nvidia-smi; libnvidia-container",
@@ -146,10 +147,13 @@ RULES = {
         "containerd; nvidia-container-toolkit",
     ),
     "xid": Rule(
-        "condition AcceleratedHardwareReady=False with a fatal XID, a double bit error or a failed DCGM "
-        "diagnostic; a fatal XID in the device plugin's log; an uncorrectable ECC or NVLink error, or a GPU that "
-        "requires a reset, in a message of CUDA or of the runtime",
-        "eks-node-monitoring-agent; k8s-device-plugin",
+        "condition AcceleratedHardwareReady=False with an XID, a memory, NVLink or fabric error, a failed DCGM "
+        "diagnostic or a DCGM health code of hardware; an XID in a log for which NVIDIA's table asks for a reset, a "
+        "reboot or a new machine; an uncorrectable ECC or NVLink error, or a GPU that requires a reset, in a message "
+        "of CUDA or of the runtime. The advice follows NVIDIA's table: isolate, reboot, reset or watch; XID 154 "
+        "brings its own. An XID that the table does not have is `unknown`, and so is DCGMError, a fault of the "
+        "monitoring itself",
+        "NVIDIA's XID catalog; DCGM; eks-node-monitoring-agent; k8s-device-plugin",
     ),
     "gpu-lost": Rule(
         '"Failed to initialize NVML: Unknown Error" from a pod that holds a GPU, or from the device plugin of a node '

@@ -119,7 +119,7 @@ def _print(diagnosis: Diagnosis) -> None:
     for finding in diagnosis.findings:
         printing.say(f"{finding.cause.name} ({finding.cause.layer}) {finding.about}: {finding.cause.summary}")
         printing.say_each(f"    {line}" for line in finding.evidence)
-        printing.say(f"  → {finding.cause.advice}")
+        printing.say(f"  → {finding.advice}")
     for stage in diagnosis.in_progress:
         document = stage.to_json()
         printing.say(

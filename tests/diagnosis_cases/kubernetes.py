@@ -113,7 +113,7 @@ def _strange(document: Document, number: int) -> None:
         {
             "type": "AcceleratedHardwareReady",
             "status": "False",
-            "reason": "NvidiaFabricError",
+            "reason": "DCGMHealthCode71",
             "message": "see dmesg",
         }
     )

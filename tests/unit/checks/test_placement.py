@@ -15,7 +15,7 @@ from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.pool.nodes import NodeTaint, PodFacts
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
-from lamplighter.reasons.reason import Reason, Said, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values.instant import written
 from tests.unit.checks.built import ASKED, READY, kind, node, pod
 
@@ -132,9 +132,14 @@ def test_discovery_that_names_model_count_and_driver_passes(driver: str) -> None
     (True, "", "fine", reason("check.node.no-xid")),
     (True, "NvidiaXID79Error", "", reason("check.node.not-healthy-xid", xid=79, words="NvidiaXID79Error")),
     (True, "odd", "", reason("check.node.not-healthy", words="odd")),
-    (False, "", "x Xid (PCI:0000): 79", reason("check.node.xid", xid=79, line="x Xid (PCI:0000): 79")),
+    (False, "", "x Xid (PCI:0000): 79", reason(
+        "check.node.xid", xid=79, line="x Xid (PCI:0000): 79", action=reason("check.node.xid-reboot"))),
     (False, "", "x Xid (PCI:0000): 13", reason("check.node.no-xid-in-log")),
-    (False, "", "XidCriticalError: Xid=13", reason("check.node.xid", xid=13, line="XidCriticalError: Xid=13")),
+    (False, "", "x Xid (PCI:0000): 172", reason("check.node.xid-unlisted", xid=172, line="x Xid (PCI:0000): 172")),
+    (True, "DCGMError: lost", "", reason("check.node.no-xid-in-log")),
+    (True, "DCGMError: lost", None, reason("check.node.agent-lost", words="DCGMError: lost")),
+    (False, "", "XidCriticalError: Xid=13", reason(
+        "check.node.xid", xid=13, line="XidCriticalError: Xid=13", action=reason("check.node.xid-reset"))),
 ])  # fmt: skip
 def test_who_was_asked_for_fatal_errors_is_told(
     monitored: bool, fault: str, printed: str | None, said: str
@@ -142,6 +147,19 @@ def test_who_was_asked_for_fatal_errors_is_told(
     facts = replace(node().facts, monitored=monitored, hardware_fault=fault)
     found = xid(facts, printed, READY)
     assert (found.reason if isinstance(found, Verdict) else found) == said
+
+
+def test_an_old_condition_of_the_agent_fails_with_its_age() -> None:
+    since = READY - timedelta(days=8)
+    facts = replace(
+        node().facts, monitored=True, hardware_fault="DCGMHealthCode4", hardware_fault_since=since
+    )
+    found = xid(facts, "", READY)
+    assert isinstance(found, Verdict)
+    assert (found.outcome, found.reason) == (FAILED, Sentences((
+        reason("check.node.not-healthy", words="DCGMHealthCode4"),
+        reason("check.node.sticky", since=since, age=timedelta(days=8)),
+    )))  # fmt: skip
 
 
 def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -> None:

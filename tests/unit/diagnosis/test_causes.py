@@ -46,7 +46,7 @@ def test_a_finding_is_kept_as_codes_and_drawn_in_every_language(case: Case, lang
     for finding, row in zip(found.findings, kept["findings"], strict=True):
         for said, again in (
             (finding.summary, row["summary"]),
-            (finding.cause.advice, row["advice"]),
+            (finding.advice, row["advice"]),
             *zip(finding.evidence, row["evidence"], strict=False),
         ):
             assert draw(read(again), Texts(language), clock_time) == (

@@ -121,7 +121,7 @@ def test_a_finding_has_its_summary_as_a_code_with_its_objects() -> None:
         cause=reason("finding.xid"),
     )
     assert draw(found.summary, Texts("ko"), clock_time) == (
-        "0, 1, 2, 3, 4 외 2개: GPU가 치명적인 하드웨어 오류를 보고했습니다"
+        "0, 1, 2, 3, 4 외 2개: GPU가 하드웨어 오류를 보고했습니다"
     )
 
 

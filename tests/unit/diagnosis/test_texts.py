@@ -1,13 +1,10 @@
-"""Texts line by line: which XIDs are fatal, the year of a line, and where a line begins and ends."""
+"""Texts line by line: which XIDs are faults, the year of a line, and where a line begins and ends."""
 
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.diagnosis.rules.hardware import other_fault
-from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom, xids
-from lamplighter.reasons.reason import reason
 from tests.diagnosis_cases import conditions
 from tests.snapshots import at_work, told
 
@@ -15,43 +12,46 @@ NOON = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 LOST = "GPU is lost"
 
-# After these XIDs NVIDIA asks for a reset of the GPU or a restart of the node.
-FATAL = {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
+# What the agent reports and an application alone can cause is no fault; 47 is one of those that no table describes.
+APPLICATION, UNLISTED = {13, 31, 94}, {47, 166, 169}
 
 
-def test_of_all_xids_those_are_fatal_after_which_the_gpu_cannot_be_used() -> None:
+def test_each_xid_of_a_condition_is_a_fault_unless_it_is_an_application_s_or_nobody_knows_it() -> None:
     fault = {"type": "AcceleratedHardwareReady", "status": "False", "reason": ""}
     document = at_work()
     conditions(document, 0).append(fault)
 
-    def fatal(number: int) -> bool:
+    def causes(number: int) -> list[str]:
         fault["reason"] = f"NvidiaXID{number}Error"
-        return [cause for cause, _, _ in told(document)] == ["xid"]
+        return [cause for cause, _, _ in told(document)]
 
-    assert {number for number in range(170) if fatal(number)} == FATAL
-
-
-@pytest.mark.parametrize(("code", "status", "other"), [
-    ("NvidiaFabricError", "False", True),
-    ("NvidiaFabricError", "True", False),
-    ("NvidiaXID13Error", "False", False),
-    ("NvidiaDoubleBitError", "False", False),
-    ("NvidiaDeviceCountMismatch", "False", False),
-])  # fmt: skip
-def test_a_fault_of_the_hardware_is_another_where_no_rule_knows_it(
-    code: str, status: str, *, other: bool
-) -> None:
-    state = {"type": "AcceleratedHardwareReady", "status": status, "reason": code, "message": "odd"}
-    quoted = reason(
-        "finding.evidence.condition",
-        node="a",
-        condition="AcceleratedHardwareReady",
-        status=status,
-        reason=code,
-        message="odd",
-    )
-    fault = other_fault(Node({"metadata": {"name": "a"}, "status": {"conditions": [state]}}))
-    assert fault == (quoted if other else None)
+    # Those that eks-node-monitoring-agent calls fatal.
+    for number in (
+        46,
+        48,
+        54,
+        62,
+        63,
+        64,
+        74,
+        79,
+        95,
+        109,
+        110,
+        119,
+        120,
+        136,
+        140,
+        142,
+        143,
+        151,
+        155,
+        156,
+        158,
+    ):
+        assert causes(number) == ["xid"]
+    assert [causes(number) for number in APPLICATION] == [[], [], []]
+    assert [causes(number) for number in UNLISTED] == [["unknown"], ["unknown"], ["unknown"]]
 
 
 @pytest.mark.parametrize(("line", "now", "counts"), [

@@ -132,6 +132,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/domain/checks/time_limit.py": "the kubelet's words",
     "lambdas/lamplighter/domain/commands/asked.py": "an example of a request",
     "lambdas/lamplighter/domain/commands/words.py": "the names of days that people type",
+    "lambdas/lamplighter/domain/diagnosis/rules/hardware.py": "the MIG manager's words",
     "lambdas/lamplighter/domain/diagnosis/rules/symptoms.py": "words of NVIDIA's programs and of the kernel",
     "lambdas/lamplighter/domain/diagnosis/rules/workloads.py": "the device plugin's words",
     "lambdas/lamplighter/domain/diagnosis/scrubbing.py": "the pattern of a private key",

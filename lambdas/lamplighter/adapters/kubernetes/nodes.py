@@ -97,6 +97,7 @@ def node_facts(item: Object) -> NodeFacts:
             protected=(metadata.get("annotations") or {}).get(NOT_TO_BE_REMOVED) == "true",
             ready_since=foreign(ready.get("lastTransitionTime")),
             hardware_fault=_fault(conditions.get(HARDWARE)),
+            hardware_fault_since=foreign((conditions.get(HARDWARE) or {}).get("lastTransitionTime")),
             monitored=HARDWARE in conditions,
         )
     )

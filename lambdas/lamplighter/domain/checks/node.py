@@ -3,7 +3,7 @@
 The caller reads the node and the log of its device plugin.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.domain.checks.verdicts.verdict import (
     QUOTED,
@@ -13,11 +13,13 @@ from lamplighter.domain.checks.verdicts.verdict import (
     not_proven,
     passed,
 )
-from lamplighter.domain.diagnosis.rules.symptoms import FATAL_XIDS, condition_xid, xids
+from lamplighter.domain.diagnosis.rules.symptoms import condition_xid, xids
+from lamplighter.domain.gpu import errors
+from lamplighter.domain.gpu.errors import STICKY, GpuAction
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import GpuStack
-from lamplighter.reasons.reason import Reason, reason
+from lamplighter.reasons.reason import Reason, Sentences, reason
 from lamplighter.values.whole_number import whole_number
 
 COUNT, REPLICAS, PRODUCT = "nvidia.com/gpu.count", "nvidia.com/gpu.replicas", "nvidia.com/gpu.product"
@@ -75,25 +77,48 @@ def validator(stack: GpuStack) -> Reason | None:
 def xid(node: NodeFacts, printed: str | None, now: datetime) -> Verdict | Reason:
     """Whether a fatal GPU error was reported since the node exists; a reason where nothing would report one.
 
-    `printed` is the log of the device plugin on the node, None where it cannot be read.
+    `printed` is the log of the device plugin on the node, None where it cannot be read. NVIDIA's table says which
+    errors are fatal; an error that it does not have proves nothing.
     """
-    watched = ["the node monitoring agent"] if node.monitored else []
+    # An agent that lost its own connection says nothing of the GPU.
+    lost = errors.of_monitoring(node.hardware_fault.partition(":")[0])
+    agent = node.monitored and not lost
+    watched = ["the node monitoring agent"] if agent else []
     watched += [] if printed is None else ["the device plugin's log"]
     measured: dict[str, Measurement] = {"read": watched}
-    if node.hardware_fault:
-        number = condition_xid(node.hardware_fault)
-        words = node.hardware_fault
-        if number is None:
-            return failed(reason("check.node.not-healthy", words=words), measured)
-        return failed(reason("check.node.not-healthy-xid", xid=number, words=words), measured)
-    for number, line in xids(printed or "", now, node.created):
-        if number in FATAL_XIDS or "XidCriticalError" in line:
-            return failed(
-                reason("check.node.xid", xid=number, line=line[:QUOTED]), {**measured, "xid": number}
-            )
+    if node.hardware_fault and not lost:
+        return _unhealthy(node, now, measured)
+    unlisted = None
+    for report in errors.reports(xids(printed or "", now, node.created), node.instance_type):
+        number, quoted = report.number, report.line[:QUOTED]
+        if "XidCriticalError" in report.line or (report.action is not None and report.action.fatal):
+            action = max(report.action or GpuAction.RESET, GpuAction.RESET)
+            to_do = reason(f"check.node.xid-{action.word}")
+            why = reason("check.node.xid", xid=number, line=quoted, action=to_do)
+            return failed(why, {**measured, "xid": number})
+        if report.action is None:
+            unlisted = reason("check.node.xid-unlisted", xid=number, line=quoted)
+    if unlisted:
+        return not_proven(unlisted, measured)
     if not watched:
-        return reason("check.node.xid-unwatched")
-    return passed(_no_xid(agent=node.monitored, log=printed is not None), measured)
+        lost_words = reason("check.node.agent-lost", words=node.hardware_fault)
+        return lost_words if lost else reason("check.node.xid-unwatched")
+    return passed(_no_xid(agent=agent, log=printed is not None), measured)
+
+
+def _unhealthy(node: NodeFacts, now: datetime, measured: dict[str, Measurement]) -> Verdict:
+    """The condition by which the node monitoring agent says so, and its age: the agent never takes one back."""
+    number = condition_xid(node.hardware_fault)
+    words = node.hardware_fault
+    if number is None:
+        why = reason("check.node.not-healthy", words=words)
+    else:
+        why = reason("check.node.not-healthy-xid", xid=number, words=words)
+    since = node.hardware_fault_since
+    if since is None or now - since < STICKY:
+        return failed(why, measured)
+    age = timedelta(minutes=(now - since) // timedelta(minutes=1))
+    return failed(Sentences((why, reason("check.node.sticky", since=since, age=age))), measured)
 
 
 def _no_xid(*, agent: bool, log: bool) -> Reason:

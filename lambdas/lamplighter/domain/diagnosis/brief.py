@@ -23,7 +23,7 @@ def in_brief(diagnosis: Diagnosis) -> dict[str, list[dict[str, object]]]:
                 "object": document(finding.about),
                 "summary": document(finding.summary),
                 "evidence": [document(shortened(line, LINE)) for line in finding.evidence[:EVIDENCE]],
-                "advice": document(finding.cause.advice),
+                "advice": document(finding.advice),
             }
             for finding in diagnosis.findings[:FINDINGS]
         ],

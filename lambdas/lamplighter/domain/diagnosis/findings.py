@@ -26,6 +26,13 @@ class DiagnosisFinding:
     objects: tuple[str, ...]
     evidence: tuple[Said, ...]
     """Words of outside systems, and reasons where a rule itself concludes."""
+    special_advice: Reason | None = None
+    """What to do in this case, where it is not what the cause says."""
+
+    @property
+    def advice(self) -> Reason:
+        """What to do."""
+        return self.special_advice or self.cause.advice
 
     @property
     def about(self) -> Said:
@@ -47,7 +54,7 @@ class DiagnosisFinding:
             "object": str(self.about),
             "summary": str(self.summary),
             "evidence": [str(line) for line in self.evidence[:SHOWN_EVIDENCE]],
-            "advice": str(self.cause.advice),
+            "advice": str(self.advice),
         }
 
 
@@ -100,9 +107,13 @@ class Gathered:
     """What is not as expected and has no known cause."""
     lacking: list[str] = field(default_factory=list)
     """Keys of the snapshot that would explain more and were not read."""
+    advice: dict[str, Reason] = field(default_factory=dict)
+    """By cause, where a rule knows better than the cause."""
 
-    def found(self, cause: str, about: str, *evidence: Said) -> None:
+    def found(self, cause: str, about: str, *evidence: Said, advice: Reason | None = None) -> None:
         """A rule holds for an object. Empty evidence is left out."""
+        if advice is not None:
+            self.advice[cause] = advice
         objects = self.objects.setdefault(cause, [])
         if about not in objects:
             objects.append(about)
@@ -141,7 +152,12 @@ class Gathered:
             )
             self.found("unknown", pool, *self.unclear, *missing)
         findings = [
-            DiagnosisFinding(cause, tuple(self.objects[name]), tuple(self.evidence.get(name, {}).values()))
+            DiagnosisFinding(
+                cause,
+                tuple(self.objects[name]),
+                tuple(self.evidence.get(name, {}).values()),
+                self.advice.get(name),
+            )
             for name, cause in CAUSES.items()
             if name in self.objects
         ]

@@ -49,6 +49,8 @@ class NodeFacts:
     """When its Ready condition last changed, by the API server's clock."""
     hardware_fault: str = ""
     """Why the node monitoring agent reports its accelerator as not ready; empty where it is ready or no agent runs."""
+    hardware_fault_since: datetime | None = None
+    """When the agent began to report it, by the API server's clock."""
     monitored: bool = False
     """Whether the node monitoring agent reports on its accelerator."""
 

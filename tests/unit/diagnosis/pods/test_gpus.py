@@ -2,7 +2,10 @@
 
 from typing import Any
 
-from tests.diagnosis_cases import node_of
+import pytest
+
+from lamplighter.reasons.reason import reason
+from tests.diagnosis_cases import conditions, node_of
 from tests.snapshots import (
     NODES,
     POOL,
@@ -10,6 +13,7 @@ from tests.snapshots import (
     at,
     event,
     healthy,
+    judge,
     node,
     pod,
     policy,
@@ -141,10 +145,15 @@ def off(gpus: str) -> Document:
 
 FATAL, OTHER = "Xid (PCI:0000): 79", "XidCriticalError: Xid=13"
 CRITICAL = "XidCriticalError: Xid=79 on Device=GPU-8f6d2f2e; marking device as unhealthy."
+UNLISTED = "NVIDIA's table of XIDs as we have it does not list XID 172"
+OF_AGENT = str(reason("finding.evidence.monitoring-fault"))
+NEEDS = "Xid (PCI:0000): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to {}"
 FAULTS = (
     ("NvidiaXID79Error", "xid", NODE), ("NvidiaDoubleBitError", "xid", NODE), ("DCGMDiagnosticFailure", "xid", NODE),
-    ("NvidiaDeviceCountMismatch", "gpu-count-short", NODE), ("NvidiaFabricError", "unknown", POOL),
-    ("NvidiaNVLinkError", "unknown", POOL),
+    ("NvidiaDeviceCountMismatch", "gpu-count-short", NODE), ("NvidiaFabricError", "xid", NODE),
+    ("NvidiaNVLinkError", "xid", NODE), ("DCGMHealthCode4", "xid", NODE), ("DCGMHealthCode80", "xid", NODE),
+    ("NvidiaRowRemapFailure", "xid", NODE), ("FabricManagerNotRunning", "driver-broken", NODE),
+    ("DCGMHealthCode71", "unknown", POOL), ("NvidiaXID63Error", "xid", NODE),
 )  # fmt: skip
 
 
@@ -153,6 +162,14 @@ test_a_gpu_is_dead_by = table(
       for code, cause, about in FAULTS),
     *((f"not {code} that is over", faulty(code, "True"), []) for code, _, _ in (*FAULTS, ("NvidiaXID13Error", "", ""))),
     ("not an error of an application", faulty("NvidiaXID13Error"), []),
+    ("not the agent's lost connection to DCGM", faulty("DCGMError"),
+     [("unknown", POOL, f"{NODE} AcceleratedHardwareReady=False, DCGMError: odd; {OF_AGENT}")]),
+    ("an XID that NVIDIA's table does not have", printed("Xid (PCI:0000): 172, x"),
+     [("unknown", POOL, f"{CALLED}: Xid (PCI:0000): 172, x; {UNLISTED}")]),
+    ("not a number of an NVSwitch", printed("SXid (PCI:0000): 12028, Non-fatal"), []),
+    ("not what has to repeat first", printed("Xid (PCI:0000): 63, Row Remapper: new row"), []),
+    ("not one from which it recovered", printed(f"{FATAL}\n{NEEDS.format('0x2 (Node Reboot Required)')}\n"
+     f"{NEEDS.format('0x0 (None)')}"), []),
     ("an event of the node", given(healthy(1), more={"events": [event("Node", NODE, "NvidiaXID79Error", "fatal"),
      event("Node", NODE, "NvidiaXID13Warning", "not fatal")]}), [("xid", NODE, "NvidiaXID79Error: fatal")]),
     ("a fatal XID in a log", printed(FATAL), [("xid", NODE, f"{CALLED}: {FATAL}")]),
@@ -170,6 +187,41 @@ test_a_gpu_is_dead_by = table(
     ("none of yesterday", given(healthy(), logs={CALLED: f"E1120 10:00:00.000001 1 health.go:159] {CRITICAL}"},
      more={"events": [event("Node", NODE, "NvidiaXID79Error", "fatal", -60)]}), []),
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "action"), [
+    (faulty("NvidiaXID54Error"), "isolate"),
+    (printed(FATAL), "reboot"),
+    (printed("Xid (PCI:0000): 95, x"), "reset"),
+    (given(printed("Xid (PCI:0000): 95, x"), node={"metadata labels node.kubernetes.io/instance-type": "p4d.24xlarge"}),
+     "reboot"),
+    (printed(f"Xid (PCI:0000): 48, x\n{NEEDS.format('0x2 (Node Reboot Required)')}"), "reboot"),
+    (printed(f"{FATAL}\n{NEEDS.format('0x1 (Drain and Reset)')}"), "reset"),
+    (faulty("NvidiaXID63Error"), "watch"),
+    (faulty("DCGMHealthCode4"), "isolate"),
+])  # fmt: skip
+def test_nvidia_s_own_table_says_what_to_do(document: Document, action: str) -> None:
+    [found] = judge(document).findings
+    assert found.advice == reason(f"finding.xid.{action}.advice")
+
+
+def test_of_nodes_with_different_errors_each_is_told_what_to_do_and_the_most_urgent_is_the_advice() -> None:
+    document = healthy()
+    conditions(document, 0).append(fault("NvidiaXID95Error"))
+    conditions(document, 1).append(fault("NvidiaXID54Error"))
+    [found] = judge(document).findings
+    assert found.advice == reason("finding.xid.isolate.advice")
+    assert reason("finding.xid.reset", node=NODE) in found.evidence
+    assert reason("finding.xid.isolate", node=NODES[1]) in found.evidence
+
+
+def test_an_old_condition_is_told_with_its_age_since_the_agent_takes_none_back() -> None:
+    old = {**fault("DCGMHealthCode4"), "lastTransitionTime": at(-60 * 24 * 8)}
+    [found] = judge(given(healthy(1), conditions=[old])).findings
+    assert str(found.evidence[1]).startswith("the condition has stood since ")
+    new = {**old, "lastTransitionTime": at(10)}
+    [found] = judge(given(healthy(1), conditions=[new])).findings
+    assert len(found.evidence) == 1
 
 
 MANAGER = "nvidia-mig-manager-m4wl8"

@@ -170,7 +170,7 @@ CANNOT = policy("notReady", reason="ReconcileFailed", message="no")
 SETTLED = {"status conditions 0 lastTransitionTime": at(18)}
 STARTS = [("container-start", "gpu-operator/nvidia-dcgm-0")]
 SLOW = 'Successfully pulled image "x" in 3m0s (3m0s including waiting)'
-FABRIC = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "NvidiaFabricError"}
+FABRIC = {"type": "AcceleratedHardwareReady", "status": "False", "reason": "DCGMHealthCode71"}
 
 
 test_a_policy_is_not_ready = table(

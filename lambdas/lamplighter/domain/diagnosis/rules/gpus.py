@@ -34,7 +34,7 @@ def announced(snapshot: Snapshot, gathered: Gathered) -> None:
         mismatch = hardware.count_mismatch(node)
         short = mismatch or node.short_of(snapshot.gpus_per_node)
         if short is None:
-            if fault := hardware.other_fault(node):
+            if fault := hardware.other_fault(snapshot, node):
                 gathered.unknown(fault)
             if unlabelled := rules_daemonsets.unlabelling_worker(snapshot, node):
                 about, *evidence = unlabelled

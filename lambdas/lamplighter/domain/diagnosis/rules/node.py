@@ -39,6 +39,10 @@ class Node:
         self.leaving = instant(item, "metadata", "deletionTimestamp") is not None
         self.instance = text(item, "spec", "providerID").rpartition("/")[2]
 
+    @property
+    def instance_type(self) -> str:
+        return text(self.labels, "node.kubernetes.io/instance-type")
+
     @cached_property
     def _ready(self) -> Doc:
         return condition(self.item, "Ready")

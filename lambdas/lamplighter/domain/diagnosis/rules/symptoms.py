@@ -8,10 +8,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-# eks-node-monitoring-agent: XIDs after which the GPU cannot be used.
-FATAL_XIDS = frozenset(
-    {46, 48, 54, 62, 63, 64, 74, 79, 95, 109, 110, 119, 120, 136, 140, 142, 143, 151, 155, 156, 158}
-)
 NVML_MISSING = "nvml-missing"
 """Not a cause yet: on an image without the driver it becomes wrong-ami, else runtime-missing."""
 
@@ -120,7 +116,8 @@ _WORDS = (
     "cidrblocks",
 )
 _LOST = re.compile(r"Failed to initialize NVML: Unknown Error|GPU is lost|fallen off the bus", re.IGNORECASE)
-_XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|Xid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
+# Not SXid, which is a number of an NVSwitch.
+_XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|\bXid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
 _CONDITION_XID = re.compile(r"NvidiaXID(\d{1,4})(?:Error|Warning)?")
 _KLOG = re.compile(r"[IWEF](\d{2})(\d{2}) (\d{2}):(\d{2}):(\d{2})")
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
