@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from docs.instance_types import types as ec2_types
 from lamplighter.adapters.kubernetes.nodes import node_facts
 from lamplighter.domain.checks.node import allocatable, labels, validator, xid
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
@@ -128,7 +129,11 @@ def test_the_monitoring_agent_s_word_fails_too() -> None:
 
 def test_the_table_has_every_family_and_says_where_each_figure_comes_from() -> None:
     families = {name.partition(".")[0] for name in types()}
-    assert families >= {"g4dn", "g5", "g6", "g6e", "p4d", "p5"}
+    assert families >= {"g4dn", "g5", "g5g", "g6", "g6e", "g6f", "g7", "g7e", "gr6", "gr6f"}
+    assert families >= {"p4d", "p4de", "p5", "p5e", "p5en", "p6-b200", "p6-b300"}
+    assert {name: each.count for name, each in types().items()} == {
+        name: row["gpus"] for name, row in ec2_types() if name in types()
+    }
     assert all(each.source and each.unit for each in figures().values())
     assert "estimate" in figures()["bus_bandwidth"].source
     assert {name: each.most for name, each in figures().items() if each.most is not None} == {
