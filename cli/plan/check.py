@@ -10,7 +10,7 @@ import typer
 
 from cli import printing
 from cli.options import AsJson
-from cli.plan import check_year, images, node_pools
+from cli.plan import check_year, images, instance_types, node_pools
 from lamplighter import clock
 from lamplighter.data import lifecycle
 from lamplighter.domain.capacity.kinds import identity
@@ -158,6 +158,7 @@ def notes(lab: Lab) -> Iterator[str]:
                 f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
                 " device_plugin, or install a device plugin yourself"
             )
+    yield from instance_types.notes(lab)
     yield from images.notes(lab)
     yield from node_pools.notes(lab)
     for window in lab.windows:

@@ -84,6 +84,15 @@ def may_have_gpu(name: str) -> bool:
     return gpu_type(name) is not None or _GPU_FAMILY.match(name) is not None
 
 
+def driver(name: str, image: str) -> str | None:
+    """The driver that the type needs and not every image of this kind has; None where there is nothing to say.
+
+    `image` is al2023, bottlerocket, or "" for an image that EKS did not make.
+    """
+    needed: dict[str, str] = _document()["drivers"].get(name.partition(".")[0], {})
+    return f"{needed['driver']}: {needed[image or 'own']}" if (image or "own") in needed else None
+
+
 @cache
 def _of_auto_mode() -> frozenset[str]:
     return frozenset(str(_document()["auto_mode"]["families"]).split())
