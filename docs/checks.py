@@ -38,7 +38,8 @@ PASSES = {
     "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",
     "dcgm-4": "`dcgmi diag -r 4`, only with `checks.dcgm_level_4`: the same",
     "all_reduce": "two nodes, 1 MiB to 256 MiB (1 GiB in `deep`): no wrong value, and at the largest size at least the"
-    " bus bandwidth of the instance type",
+    " bus bandwidth of the instance type. With `efa: true` on p4, p5 and p6, NCCL also has to say that it talked over"
+    " EFA (or be faster than TCP can be); over TCP it is not proven",
     "all_gather": "the same for all_gather, 1 MiB to 256 MiB",
     "sustained": "the same for five minutes of all_reduce at 256 MiB, judged by its slowest 30 seconds",
     "xid": "no XID in the device plugin's log since the node came for which NVIDIA's table asks for a reset, a reboot"
@@ -131,15 +132,19 @@ def _images() -> Iterator[str]:
 
 
 def _thresholds() -> Iterator[str]:
-    read = json.loads(files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8"))["read"]
+    document = json.loads(files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8"))
     yield "## Thresholds\n"
     yield (
-        f"Read {read}. `checks.thresholds` of the lab overrides the bus bandwidth of a type. A type that is not in this"
-        " table is not proven.\n"
+        f"Read {document['read']}. `checks.thresholds` of the lab overrides the bus bandwidth of a type. A type that is"
+        " not in this table is not proven.\n"
     )
     yield "| figure | unit | highest allowed value | source |\n|---|---|---|---|"
     for name, figure in gpus.figures().items():
         yield f"| `{name}` | {figure.unit} | {figure.most or ''} | {figure.source} |"
-    yield "\n| instance type | GPUs | model | bus bandwidth, GB/s (estimate) |\n|---|---|---|---|"
+    yield "\n| families | nodes | ranks | measured, GB/s | floor, GB/s | source |\n|---|---|---|---|---|---|"
+    for row in document["collectives"]:
+        figures = f"{row['nodes']} | {row['ranks']} | {row['measured']} | {row['floor']} | {row['source']}"
+        yield f"| {row['families']} | {figures} |"
+    yield "\n| instance type | GPUs | model | bus bandwidth over TCP, GB/s (estimate) |\n|---|---|---|---|"
     for name, kind in gpus.types().items():
         yield f"| {name} | {kind.count} | {kind.names[0]} | {kind.busbw_floor} |"

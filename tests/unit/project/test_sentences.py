@@ -129,6 +129,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/domain/checks/ladder.py": "a command for a shell",
     "lambdas/lamplighter/domain/checks/manifests.py": "a command for a shell",
     "lambdas/lamplighter/domain/checks/node.py": "names in the measurements of a verdict",
+    "lambdas/lamplighter/domain/checks/verdicts/transport.py": "NCCL's words",
     "lambdas/lamplighter/domain/checks/time_limit.py": "the kubelet's words",
     "lambdas/lamplighter/domain/commands/asked.py": "an example of a request",
     "lambdas/lamplighter/domain/commands/words.py": "the names of days that people type",

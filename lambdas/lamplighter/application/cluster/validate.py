@@ -136,6 +136,7 @@ def _nodes(
             unknown.append(_unproven(node.name, verdict.unknown_type(instance_type)))
         else:
             kind = kind.with_floor(settings.threshold(instance_type))
+            kind = kind if lab.pools[run.pool].efa else kind.over_tcp()
             found.append(GpuNode(_uncharged(node, judged), kind, shall.slices, shall.replicas))
     return found, unknown
 

@@ -228,7 +228,7 @@ def _gpu_nodes(run: ExperimentRun, services: ExperimentServices) -> list[GpuNode
     for node in nodes.pool_nodes(services.connect(), identity(services.lab, run.pool).selector):
         kind = gpu_type(node.instance_type or pool.instance_type)
         if kind is not None and node.ready and not node.cordoned:
-            found.append(GpuNode(node, kind))
+            found.append(GpuNode(node, kind if pool.efa else kind.over_tcp()))
     return found
 
 

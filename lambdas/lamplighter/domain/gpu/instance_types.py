@@ -11,6 +11,15 @@ from importlib.resources import files
 
 
 @dataclass(frozen=True)
+class CollectiveFloor:
+    """The lowest bus bandwidth of a healthy all_reduce in GB/s, by the nodes and ranks that take part."""
+
+    nodes: int
+    ranks: int
+    floor: Decimal
+
+
+@dataclass(frozen=True)
 class GpuType:
     """One instance type's GPUs."""
 
@@ -21,11 +30,23 @@ class GpuType:
     lacks: frozenset[str]
     """The nvidia-smi columns without a value for this model."""
     busbw_floor: Decimal
-    """The lowest bus bandwidth of a two-node all_reduce in GB/s; a lower one fails."""
+    """The lowest bus bandwidth of a two-node all_reduce over TCP in GB/s; a lower one fails."""
+    tcp_most: Decimal | None = None
+    """The most GB/s that TCP carries between two nodes, of a type whose network is EFA; None of any other type."""
+    floors: tuple[CollectiveFloor, ...] = ()
+    """Of collectives within a node, and over EFA."""
 
     def with_floor(self, floor: Decimal | None) -> "GpuType":
         """The same type with the lab's own floor, where the lab has one."""
-        return self if floor is None else replace(self, busbw_floor=floor)
+        return self if floor is None else replace(self, busbw_floor=floor, floors=())
+
+    def over_tcp(self) -> "GpuType":
+        """The same type in a pool that does not ask for EFA."""
+        return replace(self, tcp_most=None)
+
+    def published_floor(self, nodes: int, ranks: int) -> Decimal | None:
+        """The floor for so many nodes and ranks; None where nobody has published a figure."""
+        return next((one.floor for one in self.floors if (one.nodes, one.ranks) == (nodes, ranks)), None)
 
 
 @dataclass(frozen=True)
@@ -61,6 +82,12 @@ def types() -> dict[str, GpuType]:
             count=row["gpus"],
             lacks=frozenset(family["lacks"]),
             busbw_floor=Decimal(row["bus_bandwidth"]),
+            tcp_most=Decimal(family["tcp_most"]) if "tcp_most" in family else None,
+            floors=tuple(
+                CollectiveFloor(each["nodes"], each["ranks"], Decimal(each["floor"]))
+                for each in data["collectives"]
+                if name.partition(".")[0] in each["families"].split()
+            ),
         )
     return known
 

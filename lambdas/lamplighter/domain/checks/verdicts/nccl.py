@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from lamplighter.domain.checks.verdicts.tool_output import OutputLine, lines
+from lamplighter.domain.checks.verdicts.transport import Transport, transport_of
 from lamplighter.domain.checks.verdicts.verdict import (
     Measurement,
     Verdict,
@@ -21,14 +22,14 @@ from lamplighter.domain.checks.verdicts.verdict import (
     tool_says,
 )
 from lamplighter.domain.gpu.instance_types import GpuType
-from lamplighter.reasons.reason import Reason, Said, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 # nccl-tests ends with this exit code where data is wrong, or the bandwidth is below the one it was told to expect.
 BAD_DATA = 7
 _TOOL = "nccl-tests"
 
 _PLAN = re.compile(r"#\s*nThread.*\bmaxBytes:?\s+(\d{1,18})(?=\s)")
-_RANK = re.compile(r"#\s+Rank\s+(\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\b")
+_RANK = re.compile(r"#\s+Rank\s+(\d{1,6})\s+(?:Group\s+\d+\s+)?Pid\b(?:\s+\d+\s+on\s+(\S+))?")
 _STARTING = re.compile(r"#\s*Collective test starting\s*:\s*(\S+)")
 _CONCLUDED = re.compile(r"#\s*Collective test concluded\s*:\s*(\S+)")
 _BOUNDS = re.compile(r"#\s*Out of bounds values\s*:\s*(\d{1,18})\s+(\S+)\s*")
@@ -69,6 +70,8 @@ class _Printed:
     plans: list[int] = field(default_factory=list)
     """The largest size that each run announced; the output of two runs proves neither."""
     ranks: set[int] = field(default_factory=set)
+    hosts: set[str] = field(default_factory=set)
+    transports: set[Transport] = field(default_factory=set)
     starting: set[str] = field(default_factory=set)
     concluded: set[str] = field(default_factory=set)
     bounds: list[tuple[int, str]] = field(default_factory=list)
@@ -93,9 +96,41 @@ def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
         ranks=gpus,
         bandwidth=str(_bandwidth(printed)),
         bytes=max(printed.plans),
-        floor=str(kind.busbw_floor),
+        floor=str(_floor(printed, kind)),
     )
-    return passed(why, measurements)
+    if unproven := _network_unproven(printed, kind):
+        return not_proven(Sentences((unproven, why)), measurements)
+    seen = _transport(printed)
+    over: list[Said] = [reason("check.nccl.transport", transport=seen.value)] if seen else []
+    if seen is Transport.EFA and kind.published_floor(len(printed.hosts), gpus) is None:
+        over.append(reason("check.nccl.no-floor", ranks=gpus))
+    return passed(Sentences((why, *over)) if over else why, measurements)
+
+
+def _transport(printed: _Printed) -> Transport | None:
+    """The network between the nodes: TCP where any rank says so; None where none does."""
+    return Transport.TCP if Transport.TCP in printed.transports else next(iter(printed.transports), None)
+
+
+def _floor(printed: _Printed, kind: GpuType) -> Decimal:
+    """GB/s that are needed: a published figure of this many nodes and ranks, unless they talk over TCP."""
+    nodes = len(printed.hosts)
+    over_tcp = nodes > 1 and (_transport(printed) is Transport.TCP or kind.tcp_most is None)
+    published = None if over_tcp else kind.published_floor(nodes, len(printed.ranks))
+    return kind.busbw_floor if published is None else published
+
+
+def _network_unproven(printed: _Printed, kind: GpuType) -> Reason | None:
+    """Why a type with EFA has not shown it; None where it has, or where nothing went from node to node."""
+    if kind.tcp_most is None or len(printed.hosts) == 1:
+        return None
+    match _transport(printed):
+        case Transport.TCP:
+            return reason("check.nccl.over-tcp", type=kind.instance_type)
+        case None if (_bandwidth(printed) or 0) <= kind.tcp_most:
+            return reason("check.nccl.transport-unseen", type=kind.instance_type)
+        case _:
+            return None
 
 
 def _fault(printed: _Printed, exit_code: int, kind: GpuType) -> Said | None:  # noqa: PLR0911 -- one a rule
@@ -111,8 +146,9 @@ def _fault(printed: _Printed, exit_code: int, kind: GpuType) -> Said | None:  # 
     if printed.average == "FAILED":
         return reason("check.nccl.average-failed")
     bandwidth = _bandwidth(printed)
-    if bandwidth is not None and bandwidth < kind.busbw_floor and len(printed.ranks) != 1:
-        return reason("check.nccl.slow", bandwidth=str(bandwidth), floor=str(kind.busbw_floor))
+    floor = _floor(printed, kind)
+    if bandwidth is not None and bandwidth < floor and len(printed.ranks) != 1:
+        return reason("check.nccl.slow", bandwidth=str(bandwidth), floor=str(floor))
     if exit_code == BAD_DATA:
         return reason("check.nccl.bad-data", code=BAD_DATA)
     return None
@@ -165,6 +201,8 @@ def _read(output: Iterable[OutputLine]) -> _Printed:
             printed.broke = printed.broke or broke[0]
         if launcher := _LAUNCHER.search(text):
             printed.unread.append(reason("check.nccl.launcher", words=launcher[0][:160]))
+        if network := transport_of(text):
+            printed.transports.add(network)
         # Only rank 0 prints the table. Where each rank prints one, they were not one job.
         if rank:
             continue
@@ -181,6 +219,7 @@ def _comment(text: str, printed: _Printed, *, ended: bool) -> None:
         printed.plans.append(int(match[1]))
     elif match := _RANK.match(text):
         printed.ranks.add(int(match[1]))
+        printed.hosts |= {match[2]} - {None}
     elif match := _STARTING.fullmatch(text):
         printed.starting.add(match[1])
     elif match := _CONCLUDED.fullmatch(text):
@@ -239,5 +278,6 @@ def _measurements(printed: _Printed, exit_code: int, kind: GpuType) -> dict[str,
         "max_bytes": max(printed.plans, default=None),
         "rows": len(printed.rows),
         "busbw_gb_per_second": None if bandwidth is None else str(bandwidth),
-        "floor_gb_per_second": str(kind.busbw_floor),
+        "floor_gb_per_second": str(_floor(printed, kind)),
+        **({"transport": network.value} if (network := _transport(printed)) else {}),
     }

@@ -1,0 +1,72 @@
+"""Between nodes NCCL's own words about its network are evidence, and floors are published figures."""
+
+from decimal import Decimal
+
+import pytest
+
+from lamplighter.domain.checks.verdicts.nccl import nccl
+from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
+from lamplighter.domain.gpu.instance_types import GpuType, gpu_type
+from tests import gpu_outputs as said
+
+PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
+SOCKET = "a:1:1 [0] NCCL INFO Using network Socket\n"
+FIRST = "a:1:1 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
+EFA = "a:1:1 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/AWS Libfabric/0\n"
+
+
+def of(name: str) -> GpuType:
+    kind = gpu_type(name)
+    assert kind is not None
+    return kind
+
+
+def judged(
+    busbw: str, network: str = "", ranks: int = 2, kind: GpuType | None = None, hosts: int = 2
+) -> Verdict:
+    text = said.nccl([said.nccl_row(268435456, busbw=busbw, in_place=busbw)], ranks=ranks)
+    for rank in range(ranks):
+        text = text.replace(f"on nccl-{rank} ", f"on host-{rank * hosts // ranks} ")
+    return nccl(network + text, 0, ranks, kind or of("p5.48xlarge"))
+
+
+@pytest.mark.parametrize(("busbw", "network", "outcome"), [
+    ("2.75", SOCKET, NOT_PROVEN),
+    ("2.75", FIRST, NOT_PROVEN),
+    ("2.75", "", NOT_PROVEN),
+    ("45", FIRST + EFA, PASSED),
+    ("45", "", PASSED),
+    ("45", EFA + SOCKET, NOT_PROVEN),
+    ("2.40", EFA, FAILED),
+    ("2.40", SOCKET, FAILED),
+])  # fmt: skip
+def test_a_type_whose_network_is_efa_has_to_show_it(busbw: str, network: str, outcome: Outcome) -> None:
+    assert judged(busbw, network).outcome is outcome
+
+
+def test_what_is_not_shown_is_said() -> None:
+    assert "NCCL talked over TCP (NET/Socket), and the network of a p5.48xlarge is EFA" in str(
+        judged("2.75", SOCKET).reason
+    )
+    assert "no figure of EFA is published for 2 ranks" in str(judged("45", EFA).reason)
+    assert judged("45", EFA).measurements["transport"] == "EFA"
+
+
+@pytest.mark.parametrize("kind", [of("p5.48xlarge").over_tcp(), of("g5.48xlarge"), of("g5.8xlarge")])
+def test_without_efa_tcp_passes_by_its_own_floor_and_is_named(kind: GpuType) -> None:
+    found = judged("2.75", SOCKET, kind=kind)
+    assert found.outcome is PASSED
+    assert str(found.reason).endswith("between the nodes NCCL talked over TCP")
+    assert judged("2.40", SOCKET, kind=kind).outcome is FAILED
+    assert judged("2.75", kind=kind).outcome is PASSED
+
+
+@pytest.mark.parametrize(("ranks", "hosts", "busbw", "outcome"), [
+    (16, 2, "104", PASSED), (16, 2, "103", FAILED), (8, 1, "193", PASSED), (8, 1, "190", FAILED), (4, 1, "3", PASSED),
+])  # fmt: skip
+def test_a_floor_is_of_so_many_nodes_and_ranks(ranks: int, hosts: int, busbw: str, outcome: Outcome) -> None:
+    assert judged(busbw, EFA if hosts > 1 else "", ranks, hosts=hosts).outcome is outcome
+
+
+def test_a_floor_of_the_lab_s_own_counts_instead() -> None:
+    assert judged("50", EFA, 16, of("p5.48xlarge").with_floor(Decimal(40))).outcome is PASSED
