@@ -37,7 +37,9 @@ class Rule:
 RULES = {
     "launch-denied": Rule(
         "an authorisation text in a launch activity, the node group's health or Karpenter's error: "
-        "UnauthorizedOperation, a refused KMS key, a missing service-linked role, an instance profile",
+        "UnauthorizedOperation, a refused KMS key, a missing service-linked role, an instance profile; or AWS's words "
+        "about an account that is held back: the Free plan, a pending verification, a block, an EBS quota, each with "
+        "its own advice",
         "EC2 Auto Scaling user guide, troubleshooting launch failures",
     ),
     "vcpu-quota": Rule(
@@ -171,8 +173,9 @@ RULES = {
         "gpu-operator v26.3.1",
     ),
     "device-plugin-missing": Rule(
-        "a Ready node that offers no GPU after 5 minutes and has no pod of the device plugin, or one "
-        "that crashes without a known message",
+        "a Ready node that offers no GPU after 5 minutes and has no pod of the device plugin, with the reason where "
+        "Kubernetes refuses to create it (FailedCreate: Pod Security, a quota); or one that crashes without a known "
+        "message",
         "k8s-device-plugin; gpu-operator v26.3.1",
     ),
     "gpu-count-short": Rule(

@@ -139,6 +139,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/domain/diagnosis/scrubbing.py": "the pattern of a private key",
     "lambdas/lamplighter/domain/doctor/cluster.py": "a command for a shell",
     "lambdas/lamplighter/domain/experiments/rails.py": "who acted, in a schedule's document",
+    "lambdas/lamplighter/domain/capacity/launch_cause.py": "EC2's words",
     "lambdas/lamplighter/domain/capacity/node_group/seen.py": "Auto Scaling's words",
     "lambdas/lamplighter/domain/leases/terms.py": "the form of an instant",
     "lambdas/lamplighter/domain/capacity/node_group/edit.py": "in the place of a key of lab.yaml, for a deploy",

@@ -105,6 +105,37 @@ _TEXTS = (
 )
 
 
+class AccountBlocker(StrEnum):
+    """What holds back a whole account, so that no change of the lab helps."""
+
+    FREE_PLAN = "free-plan"
+    VERIFICATION = "verification"
+    BLOCKED = "blocked"
+    EBS_QUOTA = "ebs-quota"
+
+
+#: Words of EC2 and of its codes, in lower case. Plain words cost nothing at a cold start.
+_BLOCKERS = {
+    "not eligible for free tier": AccountBlocker.FREE_PLAN,
+    "free plan": AccountBlocker.FREE_PLAN,
+    "pendingverification": AccountBlocker.VERIFICATION,
+    "currently being verified": AccountBlocker.VERIFICATION,
+    "in this region is being validated": AccountBlocker.VERIFICATION,
+    "account is currently blocked": AccountBlocker.BLOCKED,
+    "optinrequired": AccountBlocker.BLOCKED,
+    "not subscribed to this service": AccountBlocker.BLOCKED,
+    "volumelimitexceeded": AccountBlocker.EBS_QUOTA,
+    "maxiopslimitexceeded": AccountBlocker.EBS_QUOTA,
+    "storage limit of": AccountBlocker.EBS_QUOTA,
+}
+
+
+def blocker_of(text: str) -> AccountBlocker | None:
+    """What holds back the account, by AWS's words; None where they say nothing of it."""
+    low = text.lower()
+    return next((blocker for words, blocker in _BLOCKERS.items() if words in low), None)
+
+
 def refusals(attempts: Iterable[LaunchAttempt], issues: Iterable[HealthIssue]) -> tuple[LaunchRefusal, ...]:
     """The refusals whose cause is known, in the order of the attempts.
 
@@ -125,6 +156,8 @@ def refusals(attempts: Iterable[LaunchAttempt], issues: Iterable[HealthIssue]) -
 
 def cause_of(text: str) -> LaunchCause:
     """The cause that a text of AWS or Karpenter names."""
+    if blocker_of(text):
+        return LaunchCause.LAUNCH_DENIED
     return next((cause for cause, pattern in _TEXTS if pattern.search(text)), LaunchCause.UNKNOWN)
 
 

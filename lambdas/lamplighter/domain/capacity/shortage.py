@@ -56,7 +56,19 @@ def as_aws_says(text: str) -> Reason:
     return reason("pool.short.aws-says", quote=_quote(text))
 
 
+def zones_with_capacity(text: str) -> tuple[str, ...]:
+    """The zones in which AWS says that it has the capacity now."""
+    offered = text.partition(" or choosing ")[2].partition(". ")[0]
+    return tuple(zone[1] or zone[2] for zone in _ZONE.finditer(offered))
+
+
 def _of_capacity(text: str) -> Reason:
+    lacking = _of_zone(text)
+    zones = zones_with_capacity(text)
+    return reason("pool.short.no-capacity.elsewhere", why=lacking, zones=zones) if zones else lacking
+
+
+def _of_zone(text: str) -> Reason:
     zone, instance_type = _ZONE.search(text), _TYPE.search(text)
     place = (zone[1] or zone[2]) if zone else reason("pool.short.zone-of-pool")
     if instance_type:

@@ -34,6 +34,15 @@ def not_tolerated(snapshot: Snapshot, daemonset: Doc, node: Node) -> Doc:
     return untolerated(given, node.taints) if desired == 0 else {}
 
 
+def not_created(snapshot: Snapshot, daemonset: Doc) -> Said:
+    """Why Kubernetes refuses its pods, such as Pod Security or a quota; "" where it does not."""
+    name, namespace = text(daemonset, "metadata", "name"), text(daemonset, "metadata", "namespace")
+    events = snapshot.events.get(("DaemonSet", namespace, name), [])
+    if not events or events[-1].reason != "FailedCreate":
+        return ""
+    return reason("finding.evidence.not-created", daemonset=named(daemonset), words=events[-1].message)
+
+
 def refusal(daemonset: Doc, taint: Doc, node: Node) -> Reason:
     """Evidence that the DaemonSet does not tolerate the taint of the node."""
     desired = number(daemonset, "status", "desiredNumberScheduled")

@@ -263,6 +263,7 @@ def _plugin_absent(snapshot: Snapshot, gathered: Gathered, node: Node) -> bool:
             desired="?" if desired is None else str(desired),
         ),
         rules_daemonsets.missing_label(daemonsets[0], node),
+        rules_daemonsets.not_created(snapshot, daemonsets[0]),
     )
     return True
 

@@ -68,7 +68,7 @@ def _nothing_to_count(snapshot: Snapshot, gathered: Gathered) -> None:
         return
     refusals = list(_refusals(snapshot, snapshot.wanted_nodes))
     for refused in refusals:
-        gathered.found(refused.cause, refused.about, refused.evidence, *refused.more)
+        refused.report(gathered)
     if not refusals and not _joined_never(snapshot, gathered):
         gathered.unknown(
             _together(
@@ -90,7 +90,7 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
     # Quotas and free addresses count only where no system gives a reason.
     refusals = list(_refusals(snapshot, missing)) or ([] if strange else list(_by_figures(snapshot)))
     for refused in refusals:
-        gathered.found(refused.cause, refused.about, refused.evidence, *refused.more)
+        refused.report(gathered)
     if refusals:
         return
     if (

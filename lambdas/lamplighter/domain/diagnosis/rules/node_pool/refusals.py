@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from lamplighter.domain.capacity.launch_cause import LaunchCause, cause_of
+from lamplighter.domain.capacity.launch_cause import LaunchCause, blocker_of, cause_of
 from lamplighter.domain.capacity.node_pool.lock import policy_name
+from lamplighter.domain.capacity.shortage import zones_with_capacity
 from lamplighter.domain.diagnosis.document import at, text
 from lamplighter.domain.diagnosis.events import events_by_object, reported_by
+from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.reason import Said, reason
 
@@ -42,6 +44,15 @@ class Refusal:
     about: str
     evidence: Said
     more: tuple[Said, ...] = ()
+
+    def report(self, gathered: Gathered) -> None:
+        """The finding: with the zones that have the capacity, or with what to do about an account held back."""
+        words = str(self.evidence)
+        zones = zones_with_capacity(words) if self.cause == LaunchCause.NO_CAPACITY else ()
+        offered = reason("finding.evidence.zones-with-capacity", zones=zones) if zones else ""
+        blocker = blocker_of(words) if self.cause == LaunchCause.LAUNCH_DENIED else None
+        advice = reason(f"finding.launch-denied.{blocker.value}.advice") if blocker else None
+        gathered.found(self.cause, self.about, self.evidence, *self.more, offered, advice=advice)
 
 
 @dataclass(frozen=True)
