@@ -150,6 +150,14 @@ def test_a_pass_with_an_error_of_the_gpu_is_no_proof(severity: int, outcome: Out
     assert (found.outcome, "Couldn't allocate" in str(found.reason)) == (outcome, outcome is NOT_PROVEN)
 
 
+@pytest.mark.parametrize("warnings", ["Memory was not tested.", ["Memory was not tested."]])
+def test_a_pass_of_version_3_with_a_warning_is_not_proven(warnings: object) -> None:
+    found = judge(document(memory(on_gpu(0, "Pass", warnings=warnings))))
+    assert found.outcome is NOT_PROVEN
+    assert "Memory was not tested." in str(found.reason)
+    assert judge(document(memory(on_gpu(0, "Pass", warnings=[])))).passed
+
+
 @pytest.mark.parametrize(("result", "reason"), [
     (on_gpu(2, "FAIL"), reason("check.dcgm.failed-on-gpu", test="memory", gpus=("2",),
      why=reason("check.dcgm.no-warning"))),

@@ -111,7 +111,6 @@ class AccountBlocker(StrEnum):
     FREE_PLAN = "free-plan"
     VERIFICATION = "verification"
     BLOCKED = "blocked"
-    EBS_QUOTA = "ebs-quota"
 
 
 #: Words of EC2 and of its codes, in lower case. Plain words cost nothing at a cold start.
@@ -124,16 +123,19 @@ _BLOCKERS = {
     "account is currently blocked": AccountBlocker.BLOCKED,
     "optinrequired": AccountBlocker.BLOCKED,
     "not subscribed to this service": AccountBlocker.BLOCKED,
-    "volumelimitexceeded": AccountBlocker.EBS_QUOTA,
-    "maxiopslimitexceeded": AccountBlocker.EBS_QUOTA,
-    "storage limit of": AccountBlocker.EBS_QUOTA,
 }
+_EBS_QUOTA = "volumelimitexceeded", "maxiopslimitexceeded"
 
 
 def blocker_of(text: str) -> AccountBlocker | None:
     """What holds back the account, by AWS's words; None where they say nothing of it."""
     low = text.lower()
     return next((blocker for words, blocker in _BLOCKERS.items() if words in low), None)
+
+
+def of_ebs_quota(text: str) -> bool:
+    """Whether AWS's words are about the account's quota of EBS volumes, which is no permission and no vCPU."""
+    return any(code in text.lower() for code in _EBS_QUOTA)
 
 
 def refusals(attempts: Iterable[LaunchAttempt], issues: Iterable[HealthIssue]) -> tuple[LaunchRefusal, ...]:

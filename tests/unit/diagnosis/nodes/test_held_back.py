@@ -43,7 +43,6 @@ def test_zones_that_have_the_capacity_are_said_where_aws_names_them() -> None:
     ("Your request for accessing resources in this region is being validated, and you will not", "verification."),
     ("This account is currently blocked and not recognized as a valid account.", "blocked."),
     ("OptInRequired: You are not subscribed to this service.", "blocked."),
-    ("VolumeLimitExceeded: You have exceeded your maximum gp3 storage limit of 50 TiB in this region.", "ebs-quota."),
     ("The provided credentials do not have permission to create the service-linked role for EC2 Spot.", ""),
     ("UnauthorizedOperation: denied", ""),
 ])  # fmt: skip
@@ -53,6 +52,13 @@ def test_an_account_that_is_held_back_has_its_own_advice(message: str, advice: s
         "launch-denied",
         reason(f"finding.launch-denied.{advice}advice"),
     )
+
+
+def test_a_quota_of_volumes_is_neither_of_vcpus_nor_a_permission_and_has_its_advice() -> None:
+    [found] = judge(refused("Client.VolumeLimitExceeded: Volume limit exceeded")).findings
+    assert (found.cause.name, found.advice) == ("unknown", reason("finding.unknown.ebs-quota.advice"))
+    [found] = judge(refused("Client.Odd: odd")).findings
+    assert found.advice == reason("finding.unknown.advice")
 
 
 FORBIDDEN = (

@@ -175,7 +175,7 @@ def _read_result(name: Said, result: Mapping[str, Json], results: _Results, *, o
         results.unread.append(reason("check.dcgm.no-gpu", test=name))
     for gpu in gpus:
         results.passes[gpu] = results.passes.get(gpu, 0) + (status == "pass")
-    if status == "pass" and _severities(result) - {"0", str(SEVERITY_CONFIG), str(None)}:
+    if status == "pass" and _severities(result) - {"0", str(SEVERITY_CONFIG)}:
         # Such as DCGM_FR_MEMORY_ALLOC (DCGM's issue 284): the test ends well and has tested nothing.
         results.unread.append(reason("check.dcgm.passed-with-error", test=name, why=_warning(result)))
     if status == "fail":
@@ -222,7 +222,7 @@ def _add_failure(holder: Mapping[str, Json], failure: Reason, results: _Results)
 
 
 def _severities(holder: Mapping[str, Json]) -> set[str]:
-    """Of its warnings, as written; "None" of one that has none, as in version 3."""
+    """Of its warnings, as written; "None" of one that has none, as in version 3, where each warning is an error."""
     return {str(_map(warning).get("error_severity")) for warning in _list(holder.get("warnings"))}
 
 

@@ -9,11 +9,7 @@ from collections.abc import Iterator
 
 from lamplighter.data import instance_types
 from lamplighter.domain.capacity.evidence import HealthIssue
-from lamplighter.domain.capacity.launch_cause import (
-    NEVER_JOINED,
-    LaunchAttempt,
-    refusals,
-)
+from lamplighter.domain.capacity.launch_cause import NEVER_JOINED, LaunchAttempt, of_ebs_quota, refusals
 from lamplighter.domain.diagnosis.document import Doc, at, docs, instant, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules.node_pool import joins
@@ -119,6 +115,8 @@ def _missing(snapshot: Snapshot, gathered: Gathered, missing: int) -> None:
         if desired is not None and desired < expected
         else None
     )
+    if strange and of_ebs_quota(str(strange)):
+        gathered.advice["unknown"] = reason("finding.unknown.ebs-quota.advice")
     gathered.unknown(
         _together(short, not_ordered, strange),
         snapshot.not_read("aws.nodegroup", "aws.scaling_activities", "aws.instances", "aws.quotas"),

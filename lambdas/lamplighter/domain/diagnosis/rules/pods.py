@@ -188,6 +188,13 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
     if snapshot.age(began) <= ProvisioningStage.START.normal:
         gathered.progress(ProvisioningStage.START, pod.called, began)
         return
+    if list(pod.crashing()):
+        _without_cause(snapshot, gathered, pod)
+        if waiters := tuple(other.called for other in snapshot.beside(pod) if _only_waits(other)):
+            gathered.unknown(reason("finding.evidence.waits-for", pod=pod.called, pods=waiters))
+        return
+    if _only_waits(pod) and any(other.operand and list(other.crashing()) for other in snapshot.beside(pod)):
+        return
     events = snapshot.events_of(pod)
     waits = [f"{code} {message}" for _, code, message in pod.waits()]
     status = waits or list(filter(None, [text(pod.item, "status", "message")]))
@@ -196,6 +203,12 @@ def _not_started(snapshot: Snapshot, gathered: Gathered, pod: Pod) -> None:
     gathered.unknown(
         reason("finding.evidence.does-not-start", pod=_with_node(pod), why=_or_no_reason(message)), lacking
     )
+
+
+def _only_waits(pod: Pod) -> bool:
+    """Whether it is NVIDIA's, and its init container still waits for what another pod on the node brings."""
+    codes = {code for _, code, _ in pod.waits()}
+    return pod.operand and codes == {"PodInitializing"} and not list(pod.crashing())
 
 
 def _with_node(pod: Pod) -> Said:
