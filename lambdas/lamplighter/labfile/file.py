@@ -15,6 +15,7 @@ from lamplighter.errors import BadInput
 from lamplighter.lab.exceptions import calendar_files
 from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
+from lamplighter.lab.names import WINDOW_NAME
 from lamplighter.lab.types import shown
 from lamplighter.labfile import yaml as lab_yaml
 from lamplighter.labfile.messages import sentence
@@ -52,6 +53,7 @@ RULES = (
 )
 LARGEST = 256 * 1024
 _WORD = re.compile(r"[\w/-]{1,80}")
+_WINDOW_NAME = re.compile(WINDOW_NAME)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +136,9 @@ def _with_window(document: lab_yaml.Document, path: Path, said: str) -> str:
             named = windows[index].get("name") if isinstance(windows[index], dict) else None
         case _:
             return said
-    if not isinstance(named, str) or not _WORD.fullmatch(named) or named in said:
+    if not isinstance(named, str) or not _WINDOW_NAME.fullmatch(named):
+        return said
+    if re.search(rf"\bwindow {re.escape(named)}(?![\w.-]*\w)", said):
         return said
     return f"{said} (window {named})"
 
