@@ -6,6 +6,7 @@ As in `simulate`: nothing spent, no lease before, and warm-ups not yet measured.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -80,8 +81,18 @@ def _refused(refused: list[SkippedWindow], zone: ZoneInfo) -> Iterator[str]:
 def _on(month: str, days: list[date]) -> str:
     if len(days) == 1:
         return f"on {days[0]}"
-    named = [str(day.day) for day in days]
-    return f"in {month} on {', '.join(named[:-1])} and {named[-1]}"
+    named = list(_runs([day.day for day in days]))
+    return f"in {month} on {' and '.join(filter(None, (', '.join(named[:-1]), named[-1])))}"
+
+
+def _runs(days: list[int]) -> Iterator[str]:
+    """Days of a month, three or more in a row as `10 to 31`."""
+    for _, run in groupby(enumerate(sorted(set(days))), key=lambda entry: entry[1] - entry[0]):
+        numbers = [number for _, number in run]
+        if len(numbers) > 2:  # noqa: PLR2004 -- two days are not longer than their range
+            yield f"{numbers[0]} to {numbers[-1]}"
+        else:
+            yield from map(str, numbers)
 
 
 def _left_out(lab: Lab, file: str) -> Iterator[str]:

@@ -77,3 +77,11 @@ def test_an_address_that_cannot_be_read_is_a_note_and_no_problem(tmp_path: Path)
         ("note: the calendar of window a: 127.0.0.1 gives no usable calendar: 127.0.0.1 is 127.0.0.1, "
         "and only public addresses are read; its events are left out here"),
     ]  # fmt: skip
+
+
+def test_days_in_a_row_are_one_range(tmp_path: Path) -> None:
+    text = (
+        "guard: {budget: {amount: 10}}\npools: {gpu: {price_per_hour: 1}}\n"
+        "windows:\n- {name: a, days: daily, start: 20:00, end: 22:00, from: 2026-12-01, until: 2026-12-31}\n"
+    )
+    assert "will not open in 2026-12 on 3 to 31: it would cost" in said(tmp_path, text)[1]
