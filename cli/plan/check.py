@@ -22,6 +22,7 @@ from lamplighter.lab.windows import Window
 from lamplighter.labfile import file as labfile
 from lamplighter.labfile.schema import schema
 from lamplighter.values.counted import counted, write_duration
+from lamplighter.values.zone_names import fixed_note
 
 NOTE = "note: "
 
@@ -159,6 +160,8 @@ def notes(lab: Lab) -> Iterator[str]:
                 " device_plugin, or install a device plugin yourself"
             )
     yield from instance_types.notes(lab)
+    fixed = {zone: fixed_note(zone) for zone in (lab.time_zone, *map(lab.zone_of, lab.windows))}
+    yield from (note for note in fixed.values() if note)
     yield from images.notes(lab)
     yield from node_pools.notes(lab)
     for window in lab.windows:

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 from pydantic import JsonValue
 
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path, hint, nearest
 from lamplighter.lab.types import shown
 
 Schema = Mapping[str, object]
@@ -41,7 +41,7 @@ def _faults(value: JsonValue, schema: Schema, path: Path) -> Iterator[tuple[Path
         yield path, f"is {shown(value)}, write {_KINDS[kind]}" + (f': "{value}"' if quoted else "")
     elif (words := _words(schema)) and value not in words:
         choices = ", ".join(word or '""' for word in words)
-        yield path, f"is {shown(value)}, write one of {choices}; the nearest is {nearest(str(value), words)}"
+        yield path, f"is {shown(value)}, write one of {choices}{hint(str(value), words)}"
     elif "pattern" in schema and not re.search(str(schema["pattern"]), str(value)):
         yield path, f"is {shown(value)}, write a length of time such as 30s"
 
@@ -58,11 +58,9 @@ def _of_mapping(value: JsonValue, schema: Schema, path: Path) -> Iterator[tuple[
         elif isinstance(others, Mapping):
             yield from _faults(inner, others, (*path, key))
         else:
-            closest = ".".join(map(str, (*path, nearest(key, list(known)))))
-            yield (
-                (*path, key),
-                f"is no field of the ClusterPolicy that a lab may set, the nearest is {closest}",
-            )
+            similar = nearest(key, list(known))
+            closest = f", the nearest is {'.'.join(map(str, (*path, similar)))}" if similar else ""
+            yield (*path, key), f"is no field of the ClusterPolicy that a lab may set{closest}"
     required = schema.get("required")
     for key in required if isinstance(required, list) else []:
         if key not in value:

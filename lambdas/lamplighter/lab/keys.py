@@ -8,10 +8,13 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
+from lamplighter.lab import other_words
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import Part
 
 Path = tuple[str | int, ...]
+SIMILAR, VERY_SIMILAR = 0.6, 0.8
+"""How alike two words must be, from 0 to 1."""
 
 
 def bare(kind: object) -> object:
@@ -61,13 +64,19 @@ def field_at(path: Path) -> FieldInfo | None:
     return fields(part).get(str(path[-1])) if part else None
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known word that is most similar to a wrong one, even if they differ much."""
-    return _nearest(word, tuple(known))
+def nearest(word: str, known: Iterable[str], similar: float = SIMILAR) -> str | None:
+    """The known word that is most similar to a wrong one; None where none is similar."""
+    return _nearest(word, tuple(known), similar)
+
+
+def hint(word: str, known: Iterable[str], otherwise: str = "") -> str:
+    """`; the nearest is gpu`, the end of a problem with a wrong word, or other advice where none is similar."""
+    similar = nearest(word, known)
+    return f"; the nearest is {similar}" if similar else otherwise
 
 
 @lru_cache(maxsize=1000)
-def _nearest(word: str, known: tuple[str, ...]) -> str | None:
+def _nearest(word: str, known: tuple[str, ...], least: float) -> str | None:
     matcher = difflib.SequenceMatcher(None)
     matcher.set_seq2(word[:80].lower())
     best, similar = -1.0, None
@@ -76,17 +85,24 @@ def _nearest(word: str, known: tuple[str, ...]) -> str | None:
         # The quick ratios are upper bounds. For most names they are enough.
         if matcher.real_quick_ratio() > best and matcher.quick_ratio() > best and matcher.ratio() > best:
             best, similar = matcher.ratio(), name
-    return similar
+    return similar if best >= least else None
 
 
-def nearest_key(path: Path) -> str:
-    """The known key nearest to an unknown one: in the same part, or of the same name elsewhere in the lab."""
-    part = part_at(path[:-1]) or Lab
+def nearest_key(path: Path) -> str | None:
+    """The known key that an unknown one means.
+
+    A typo is likelier than a key in the wrong place, and that is likelier than another tool's word.
+    """
+    known = list(fields(part_at(path[:-1]) or Lab))
     wrong = str(path[-1])
-    beside = nearest(wrong, list(fields(part))) or "name"
-    alike = difflib.SequenceMatcher(None, wrong.lower(), beside).ratio()
-    elsewhere = next((place for place in _places(Lab) if place.rpartition(".")[2] == wrong), None)
-    return elsewhere if elsewhere and alike < 0.8 else beside  # noqa: PLR2004 - a typo is likelier than a wrong place
+    meant = other_words.key_for(wrong)
+    return (
+        nearest(wrong, known, VERY_SIMILAR)
+        or next((place for place in _places(Lab) if place.rpartition(".")[2] == wrong), None)
+        or (meant if meant in known else None)
+        or (None if meant or other_words.advice_for(wrong) else nearest(wrong, known))
+        or next((place for place in _places(Lab) if meant and f".{place}".endswith(f".{meant}")), None)
+    )
 
 
 def _places(part: type[Part], above: str = "") -> Iterator[str]:

@@ -6,7 +6,8 @@ from typing import get_origin
 from pydantic_core import ErrorDetails
 
 from lamplighter.lab import names as lab_names
-from lamplighter.lab.keys import Path, field_at, fields, kind_at, nearest, nearest_key, part_at
+from lamplighter.lab.keys import Path, field_at, fields, hint, kind_at, nearest_key, part_at
+from lamplighter.lab.other_words import advice_for
 from lamplighter.lab.types import shown
 
 RIGHT = {
@@ -78,7 +79,11 @@ def sentence(error: ErrorDetails, path: Path) -> str:
 def _unknown(path: Path) -> str:
     if path[-1] == "<<":
         return "is a merge key, which YAML 1.2 does not have; write its keys out"
-    return f"is no known key, the nearest known one is {nearest_key(path)}"
+    similar = nearest_key(path)
+    if similar:
+        return f"is no known key, the nearest known one is {similar}"
+    advice = advice_for(str(path[-1])) or "`lamplighter check --schema` prints the known ones"
+    return f"is no known key; {advice}"
 
 
 def _example(path: Path) -> str:
@@ -95,8 +100,7 @@ def _example(path: Path) -> str:
 def _choice(path: Path, value: object) -> str:
     kind = kind_at(path)
     words = [str(word) for word in getattr(kind, "__args__", ())]
-    closest = nearest(value, words) if isinstance(value, str) and value else None
-    return f"write one of {', '.join(listed(words))}" + (f"; the nearest is {closest}" if closest else "")
+    return f"write one of {', '.join(listed(words))}" + (hint(value, words) if isinstance(value, str) else "")
 
 
 def _number(path: Path, value: object) -> str:

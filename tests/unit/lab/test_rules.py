@@ -39,6 +39,29 @@ def test_a_problem_of_a_window_names_it() -> None:
     assert all("evening" in problem.text for problem in wrong)
 
 
+@pytest.mark.parametrize("name", ["day", "a", "lab", "x.y", "w"])
+def test_a_problem_names_its_window_even_if_the_text_has_that_word(name: str) -> None:
+    found = parse(f"name: x\nwindows: [{{name: {name}, days: sun-fri, start: 10:00, end: 11:00}}]\n", "f")
+    assert not isinstance(found, Lab)
+    assert [problem.text.endswith(f"(window {name})") for problem in found] == [True]
+
+
+@pytest.mark.parametrize(("zone", "cities"), [
+    ("IST", "Asia/Jerusalem or Asia/Kolkata or Europe/Dublin"),
+    ("pt", "America/Los_Angeles"),
+    ("GMT+9", "Asia/Seoul"),
+    ("utc-5", "America/New_York"),
+    ("UTC+05:30", "Asia/Kolkata"),
+    ("Seoul", "Asia/Seoul"),
+    ("new york", "America/New_York"),
+    ("Asia/Tokio", "Asia/Tokyo"),
+    ("Slab", "Asia/Seoul"),
+])  # fmt: skip
+def test_a_wrong_zone_is_refused_with_the_zone_of_a_city(zone: str, cities: str) -> None:
+    text = f'time_zone: is "{zone}", which is no zone of the IANA list; write a name such as {cities}'
+    assert refusals(f"time_zone: {zone}") == [text]
+
+
 MONDAYS = "days: mon, start: 10:00, end: 11:00"
 
 

@@ -11,7 +11,7 @@ from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.sharing import mig_strategy, sharings
 from lamplighter.lab.cluster_policy import faults
 from lamplighter.lab.gpu_settings import GpuSettings
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path, hint
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown
 from lamplighter.labfile.rules.parts import Misfit
@@ -91,7 +91,7 @@ def _mig(lab: Lab, settings: GpuSettings, path: Path, pool: str, reads: tuple[Pa
     elif profile not in profiles:
         yield Misfit(
             path,
-            f"is {profile}, no profile of {mig.model(instance_type)}; the nearest is {nearest(profile, profiles)}",
+            f"is {profile}, no profile of {mig.model(instance_type)}{hint(profile, profiles)}",
             reads,
         )
 

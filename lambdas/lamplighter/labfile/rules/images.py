@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from lamplighter.data import instance_types, versions
 from lamplighter.lab.cluster import SystemNodes
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path, hint, nearest
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import CUSTOM, WITH_PACKAGES
 from lamplighter.lab.nodes.node_groups import WINDOWS_DISK_GIB, NodeGroup
@@ -94,7 +94,7 @@ def _which(nodes: Nodes) -> Iterator[Misfit]:
     """The image is EKS's own by its type, or CUSTOM with an id."""
     group, known = nodes.group, [*versions.ami_types(), CUSTOM]
     if group.ami_type not in known:
-        text = f"is {shown(group.ami_type)}, no image type we know; the nearest is {nearest(group.ami_type, known)}"
+        text = f"is {shown(group.ami_type)}, no image type we know{hint(group.ami_type, known)}"
         yield Misfit(nodes.at("ami_type"), text)
     elif group.image is not None and "@" in group.image:
         return  # an alias of Karpenter (node_pools.py)
@@ -135,7 +135,7 @@ def _architecture(nodes: Nodes, image: versions.AmiType) -> Iterator[Misfit]:
     if alike:
         text = (
             f"is {group.ami_type} for {image.architecture}, but {group.instance_type} is {architecture};"
-            f" write {nearest(group.ami_type, alike)}"
+            f" write {nearest(group.ami_type, alike, similar=0)}"
         )
         yield nodes.misfit("ami_type", text, "instance_type")
     else:

@@ -6,7 +6,7 @@ stacks/constructs/channels.py makes the subscriptions, which decide where notice
 from collections.abc import Iterator
 
 from lamplighter.lab.channels import Route
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path, hint
 from lamplighter.lab.model import Lab
 from lamplighter.lab.notice_kinds import NOTICES, PAGES
 from lamplighter.lab.types import shown
@@ -58,5 +58,5 @@ def _kinds(route: Route, path: Path) -> Iterator[Misfit]:
         elif kind not in NOTICES:
             yield Misfit(
                 where,
-                f"is {shown(kind)}, which is no kind of notice; the nearest is {nearest(kind, NOTICES)}",
+                f"is {shown(kind)}, which is no kind of notice{hint(kind, NOTICES)}",
             )

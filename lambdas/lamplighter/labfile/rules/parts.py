@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from lamplighter.data import instance_types, prices, regions
 from lamplighter.domain.capacity.kinds import identity
-from lamplighter.lab.keys import Path, nearest
+from lamplighter.lab.keys import Path, hint
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import shown, write_time
 from lamplighter.lab.windows import TIMES, Window
-from lamplighter.values import zones
+from lamplighter.values import zone_names, zones
 from lamplighter.values.counted import write_duration
 
 EXAMPLES = {"start": "20:00", "end": "23:00"}
@@ -60,16 +60,17 @@ def _places(lab: Lab) -> Iterator[Misfit]:
     elif lab.region not in known:
         yield Misfit(
             ("region",),
-            f"is {shown(lab.region)}, which is not a known AWS region; the nearest is {nearest(lab.region, known)}",
+            f"is {shown(lab.region)}, which is not a known AWS region"
+            f"{hint(lab.region, known, '; write one such as ap-northeast-2')}",
         )
     yield from _zone(lab.time_zone, ("time_zone",))
 
 
 def _zone(name: str, path: Path) -> Iterator[Misfit]:
     if name not in zones.names():
-        closest = nearest(name, sorted(zones.names()))
+        cities = " or ".join(zone_names.meant(name))
         yield Misfit(
-            path, f"is {shown(name)}, which is no zone of the IANA list; write a name such as {closest}"
+            path, f"is {shown(name)}, which is no zone of the IANA list; write a name such as {cities}"
         )
 
 
@@ -148,7 +149,8 @@ def _guard(lab: Lab) -> Iterator[Misfit]:
 def no_pool(lab: Lab, path: Path, name: str) -> Misfit:
     """The mistake that the lab has no such pool, with the nearest name."""
     known = list(lab.pools)
-    text = f"is {shown(name)}, which is no pool of this lab; the nearest is {nearest(name, known)}"
+    otherwise = f"; write one of {', '.join(known[:5])}"
+    text = f"is {shown(name)}, which is no pool of this lab{hint(name, known, otherwise)}"
     return Misfit(path, text, (("pools",), ("pools", name)))
 
 
