@@ -4,7 +4,7 @@ As in `simulate`: nothing spent, no lease before, and warm-ups not yet measured.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from itertools import groupby
 from pathlib import Path
@@ -14,17 +14,19 @@ from zoneinfo import ZoneInfo
 from cli import printing
 from cli.plan import check_gpus, courses
 from lamplighter.domain.calendar.occurrences import Code, SkippedWindow
-from lamplighter.domain.planner.simulation import simulate
+from lamplighter.domain.calendar.planned_window import PlannedWindow
+from lamplighter.domain.planner.simulation import Simulation, simulate
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import in_english
 from lamplighter.values import zones
-from lamplighter.values.counted import counted
+from lamplighter.values.counted import counted, write_duration
 
 if TYPE_CHECKING:
     from lamplighter.domain.calendar.course import Course
 
 YEAR = timedelta(days=365)
+SHORT = timedelta(minutes=10)
 
 
 def lines(lab: Lab, file: str, now: datetime) -> Iterator[str]:
@@ -65,7 +67,35 @@ def _year(lab: Lab, follow: "Mapping[str, Course]", now: datetime) -> tuple[str,
     named = {one.window for one in played.windows} | {one.window for one in played.skipped}
     silent = [window.name for window in lab.windows if window.name in follow and window.name not in named]
     empty = [f"window {name} opens on no date of this year: its calendar names none" for name in silent]
-    return told, [*empty, *_refused(refused, zone), *check_gpus.overlapping(lab, played.windows)]
+    doubts = [*_short(played.windows), *_unmatched(lab, follow, played, today)]
+    return told, [*empty, *doubts, *_refused(refused, zone), *check_gpus.overlapping(lab, played.windows)]
+
+
+def _short(windows: Sequence[PlannedWindow]) -> Iterator[str]:
+    """A line for each window that is too short for anybody to work in."""
+    short = defaultdict[str, list[PlannedWindow]](list)
+    for window in windows:
+        if window.closing - window.opening < SHORT.total_seconds():
+            short[window.window].append(window)
+    for name, found in short.items():
+        length = write_duration(timedelta(seconds=found[0].closing - found[0].opening))
+        yield (
+            f"window {name} lasts only {length} on {found[0].date}{_more(len(found) - 1)}: a node needs some minutes"
+            " until its GPUs are ready"
+        )
+
+
+def _more(others: int) -> str:
+    return f", and is as short on {counted(others, 'more date')}" if others else ""
+
+
+def _unmatched(lab: Lab, follow: "Mapping[str, Course]", played: Simulation, today: date) -> Iterator[str]:
+    """The exceptions of windows with a calendar on which no event of the year begins."""
+    matched = {(one.window, one.date) for one in played.skipped if one.code is Code.EXCEPTED}
+    for window in lab.windows:
+        for day in sorted(set(window.except_)) if window.name in follow else ():
+            if today < day < today + YEAR and (window.name, day) not in matched:
+                yield f"the exception {day} of window {window.name} is on no day on which its calendar has an event"
 
 
 def _refused(refused: list[SkippedWindow], zone: ZoneInfo) -> Iterator[str]:

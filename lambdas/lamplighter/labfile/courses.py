@@ -12,6 +12,7 @@ from functools import lru_cache
 from pathlib import Path as FilePath
 
 from lamplighter.adapters.calendars import holidays as holidays_calendar
+from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import LARGEST, LARGEST_KEPT, CourseText, read
 from lamplighter.errors import BadInput
 from lamplighter.lab.keys import Path
@@ -44,19 +45,21 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
 
 def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, Said]]:
     """The events of calendar files that cannot open a pool or are in doubt, with the file; none of a bad file."""
-    for name in dict.fromkeys(name for _, name in _named(lab)):
+    zones = {name: lab.zone_of(lab.windows[index]) for (_, index, _), name in _named(lab)}
+    for name, zone in zones.items():
         try:
             found = _course(lab, name, folder, again=True)
+            exceptions = CourseCalendar(found.text).unmatched_exceptions(zone)
         except BadInput:
             continue
-        yield from ((name, fault) for fault in (*found.faults, *found.doubts))
+        yield from ((name, fault) for fault in (*found.faults, *found.doubts, *exceptions))
     for name in dict.fromkeys(name for _, name in _of_holidays(lab)):
         with suppress(BadInput):
             if timed := _holidays(folder, name).timed:
                 yield name, reason("calendar.holidays.timed", events=timed)
 
 
-def _named(lab: Lab) -> Iterator[tuple[Path, str]]:
+def _named(lab: Lab) -> Iterator[tuple[tuple[str, int, str], str]]:
     for index, window in enumerate(lab.windows):
         if window.calendar is not None and not window.online:
             yield ("windows", index, "calendar"), window.calendar

@@ -49,6 +49,7 @@ RIGHT = {
     lab_names.EMAIL: "write an address such as oncall@example.com",
     lab_names.ADDRESS: "write an e-mail address, or one that begins with https://",
 }
+_WEBCAL = "write https:// in place of webcal://: most calendars answer there too"
 
 
 LISTED = 12
@@ -68,7 +69,8 @@ def sentence(error: ErrorDetails, path: Path) -> str:
     if kind == "value_error":
         return str(error["ctx"]["error"])
     if kind == "string_pattern_mismatch":
-        return f"is {shown(value)}, {RIGHT[error['ctx']['pattern']]}"
+        webcal = str(value).lower().startswith("webcal:")
+        return f"is {shown(value)}, {_WEBCAL if webcal else RIGHT[error['ctx']['pattern']]}"
     if kind == "string_too_long":
         return f"is {shown(value)}, write at most {error['ctx']['max_length']} characters"
     if kind in _WANTED:

@@ -85,3 +85,19 @@ def test_days_in_a_row_are_one_range(tmp_path: Path) -> None:
         "windows:\n- {name: a, days: daily, start: 20:00, end: 22:00, from: 2026-12-01, until: 2026-12-31}\n"
     )
     assert "will not open in 2026-12 on 3 to 31: it would cost" in said(tmp_path, text)[1]
+
+
+def test_exceptions_without_an_event_and_windows_of_a_minute_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "course.ics").write_bytes(
+        calendar(
+            "DTSTART:20261201T100000Z|DURATION:PT1H|RRULE:FREQ=WEEKLY;COUNT=3|EXDATE:20261208T090000Z",
+            "DTSTART:20261203T235900Z|DURATION:PT1M|RRULE:FREQ=DAILY;COUNT=2",
+        )
+    )
+    assert said(tmp_path, "windows:\n- {name: a, calendar: course.ics, except: [2026-12-02, 2026-12-15]}\n")[1:] == [
+        ('note: course.ics: "Class 0": it leaves out 2026-12-08 09:00, but none of its dates is then, so nothing is'
+         " left out"),
+        ("note: window a lasts only 1m on 2026-12-03, and is as short on 1 more date: a node needs some minutes until"
+         " its GPUs are ready"),
+        "note: the exception 2026-12-02 of window a is on no day on which its calendar has an event",
+    ]  # fmt: skip

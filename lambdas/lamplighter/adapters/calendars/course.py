@@ -7,7 +7,7 @@ every window, so a clock change means the same for events and windows.
 import hashlib
 import warnings
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -41,6 +41,13 @@ class CourseCalendar:
     def __init__(self, text: str) -> None:
         _parsed(text)
         self._text = text
+
+    def unmatched_exceptions(self, zone: str) -> list[Said]:
+        """The dates that events leave out although they have no such date: they open on the day that was meant."""
+        return [
+            reason("calendar.event.exceptions", event=title_of(event), times=_times(dates))
+            for event, dates in _series(self._text, zone).unmatched()
+        ]
 
     def events(self, zone: str, start: int, end: int) -> Sequence[CourseEvent]:
         """The events that meet [start, end), by opening; dates and times without a zone are in `zone`.
@@ -85,6 +92,11 @@ def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent
         raise BadInput(reason("calendar.file.events", detail=detail)) from None
     met = [(key, event) for key, event in found if event.opening < end and event.closing >= start]
     return tuple(_named(sorted(met, key=lambda one: (one[1].opening, one[0]))))
+
+
+def _times(dates: Sequence[date]) -> str:
+    shown = [f"{at:%Y-%m-%d %H:%M}" if isinstance(at, datetime) else f"{at}" for at in dates[:3]]
+    return ", ".join(shown) + (" …" if len(dates) > len(shown) else "")
 
 
 def _identity(component: Component, recurring: set[str]) -> str:

@@ -38,6 +38,17 @@ def is_all_day(event: Component) -> bool:
     return whole or not isinstance(event["DTSTART"].dt, datetime)
 
 
+def has_no_time(event: Component) -> bool:
+    """Whether a single event with a time ends as it begins: platforms for courses write due dates so."""
+    if any(key in event for key in ("RRULE", "RDATE", "RECURRENCE-ID", "DURATION")):
+        return False
+    start, end = (getattr(event.get(key), "dt", None) for key in ("DTSTART", "DTEND"))
+    try:
+        return isinstance(start, datetime) and (end is None or bool(end == start))
+    except TypeError:
+        return False
+
+
 def listed(value: Any) -> list[Any]:  # noqa: ANN401 -- icalendar gives one, or a list of them
     """A property that may be written several times."""
     return [] if value is None else value if isinstance(value, list) else [value]

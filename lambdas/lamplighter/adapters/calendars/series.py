@@ -3,8 +3,8 @@
 Owns the zone of times without one, and from which date on a series is worked out. The library works out its dates.
 """
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, time, timedelta, tzinfo
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any, NamedTuple
 
 from icalendar import Calendar, Event, vDDDLists, vDDDTypes
@@ -60,6 +60,15 @@ class Series:
         self.recurring = {str(event["UID"]) for event in events if _recurs(event) or "RECURRENCE-ID" in event}
         self._moved = max(map(_moved, self._timed), default=timedelta())
 
+    def unmatched(self) -> Iterator[tuple[Component, list[datetime | date]]]:
+        """The events that leave out dates (EXDATE) of which their rule names none, with those dates."""
+        for each in self._timed:
+            if each.rules and "RDATE" not in each.event:
+                dates = [one.dt for named in listed(each.event.get("EXDATE")) for one in named.dts]
+                wrong = [at for at in dates if not _may_be(each, at)]
+                if wrong:
+                    yield each.event, wrong
+
     def look(self, begins: datetime, ends: datetime) -> Component:
         """The events for [begins, ends): series begin and end there, so dates outside cost nothing.
 
@@ -80,6 +89,16 @@ class Series:
         if steps > MOST_STEPS:
             raise BadInput(reason("calendar.file.old-series"))
         return made
+
+
+def _may_be(each: Timed, at: datetime | date) -> bool:
+    """Whether a series may have this date: at its time, and on a day of the week of a weekly rule."""
+    at_its_time = not isinstance(at, datetime) or at.time() == each.begins.time()
+    weekly = all("WEEKLY" in map(str.upper, values(rule, "FREQ")) for rule in each.rules)
+    days = {str(day).upper()[-2:] for rule in each.rules for day in values(rule, "BYDAY")}
+    return at_its_time and (
+        not weekly or WEEKDAYS[at.weekday()] in (days or {WEEKDAYS[each.begins.weekday()]})
+    )
 
 
 def _moved(each: Timed) -> timedelta:

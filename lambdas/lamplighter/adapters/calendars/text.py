@@ -17,7 +17,7 @@ from icalendar.timezone import tzp
 
 from lamplighter.adapters.calendars import recurrence, zone_definitions
 from lamplighter.adapters.calendars.content_lines import content_lines
-from lamplighter.adapters.calendars.event_faults import LONGEST_ZONE, fault, listed
+from lamplighter.adapters.calendars.event_faults import LONGEST_ZONE, fault, has_no_time, listed
 from lamplighter.adapters.calendars.revisions import is_cancelled, revisions
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Reason, Said, reason
@@ -71,7 +71,11 @@ def read(content: bytes) -> CourseText:
     method = str(parsed.calendar.get("METHOD") or "").upper()
     counting = revisions(parsed.calendar.walk("VEVENT"), method)
     called_off = method == "CANCEL"
-    for event, key in counting.events:
+    events = [(event, key) for event, key in counting.events if not _is_due_date(event)]
+    due_dates = [event for event, _ in counting.events if _is_due_date(event)]
+    if due_dates:
+        faults.append(reason("calendar.events.no-time", events=len(due_dates), first=_named(due_dates[0])))
+    for event, key in events:
         why = reason("calendar.event.called-off") if called_off else fault(event, parsed.unread_zones)
         if why is not None:
             faults.append(reason("calendar.event.fault", event=_named(event), fault=why))
@@ -133,6 +137,8 @@ def _calendar_lines(lines: list[str]) -> list[str]:
     """The lines of the calendar, without the lines before and after it."""
     begin, end = "BEGIN:VCALENDAR", "END:VCALENDAR"
     if begin not in lines:
+        if lines and lines[0].lstrip().lower().startswith(("<!doctype html", "<html")):
+            raise BadInput(reason("calendar.file.web-page"))
         raise BadInput(reason("calendar.file.not-icalendar"))
     if lines.count(begin) > 1:
         raise BadInput(reason("calendar.file.several"))
@@ -189,6 +195,11 @@ def _names_a_date(event: Component) -> bool:
 def _date_of(event: Component, name: str) -> date | None:
     found = event.get(name)
     return found.dt if isinstance(found, vDDDTypes) and isinstance(found.dt, date) else None
+
+
+def _is_due_date(event: Component) -> bool:
+    """A cancelled event may have no end: it still cancels the event that it names."""
+    return has_no_time(event) and not is_cancelled(event)
 
 
 def _kept(event: Component, key: str, *, cancelled: bool) -> Component:

@@ -205,7 +205,18 @@ def test_people_places_and_descriptions_are_not_kept() -> None:
 
 
 def test_what_is_no_calendar_is_refused_in_one_line() -> None:
-    assert refused(b"<html>log in</html>") == "it is not an iCalendar file (RFC 5545), export it as .ics"
+    assert refused(b"<p>log in</p>") == "it is not an iCalendar file (RFC 5545), export it as .ics"
+
+
+@pytest.mark.parametrize(
+    "page", [b"<html>log in</html>", b"\n <!DOCTYPE html>\n<html><body>log in</body></html>"]
+)
+def test_a_web_page_is_named_as_one(page: bytes) -> None:
+    text = "it is a web page, perhaps one that asks for a login; export the calendar as .ics, or name its own address"
+    assert refused(page) == text
+
+
+def test_what_is_no_text_is_refused_in_one_line() -> None:
     assert refused(b"\xff\xfe") == "it is not UTF-8 at byte 0, export it as UTF-8"
     assert refused(b"x" * (LARGEST + 1)).startswith("it is larger than 1024 KiB")
     assert refused(b"BEGIN:VEVENT\n" * (MOST_EVENTS + 1)).startswith("it has more than 2000 events")

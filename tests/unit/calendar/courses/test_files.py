@@ -110,3 +110,9 @@ def test_an_address_is_not_read_where_the_lab_is(beside: Path) -> None:
     assert not isinstance(found, list), [str(each) for each in found if isinstance(each, Problem)]
     assert found.windows[0].online
     assert courses(found, {}) == {}
+
+
+def test_a_webcal_address_is_refused_with_the_address_to_write(tmp_path: Path) -> None:
+    text = LAB.replace("course.ics", '"webcal://example.edu/c.ics"')
+    said = 'is "webcal://example.edu/c.ics", write https:// in place of webcal://: most calendars answer there too'
+    assert problems(tmp_path, text) == [f"4: windows.0.calendar: {said}"]

@@ -137,7 +137,7 @@ def test_what_changes_is_said_once(hours: Hours) -> None:
 
 @pytest.mark.parametrize(("answer", "why"), [
     (OutsideFailed("school.example answers 503"), "school.example answers 503"),
-    (b"<html>log in",
+    (b"log in",
      "school.example gives no usable calendar: it is not an iCalendar file (RFC 5545), export it as .ics"),
     (b"x" * 2_000_000,
      "school.example gives no usable calendar: it is larger than 1024 KiB, export a smaller calendar"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lamplighter.adapters.calendars.course import CourseCalendar
 from lamplighter.adapters.calendars.text import read
 from lamplighter.errors import BadInput
 from lamplighter.labfile.file import load
@@ -334,3 +335,39 @@ def test_a_calendar_that_cannot_be_worked_out_is_named_by_its_window(tmp_path: P
         match="the calendar of window course cannot be used: it has more than 20000 events in this time",
     ):
         simulated(found, "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z")
+
+
+# --- due dates and exceptions --------------------------------------------------------------------
+
+
+def test_due_dates_are_left_out_with_one_line_for_all() -> None:
+    found = read(
+        calendar(
+            f"DTSTART;TZID={SEOUL}:20260302T235900|DTEND;TZID={SEOUL}:20260302T235900",
+            EVENING,
+            "DTSTART:20260303T145900Z|DTEND:20260303T145900Z",
+            "DTSTART:20260304T145900Z",
+        )
+    )
+    assert (found.events, found.faults) == (
+        1,
+        (reason("calendar.events.no-time", events=3, first='"Class 0"'),),
+    )
+
+
+def test_a_calendar_of_due_dates_alone_opens_nothing() -> None:
+    assert events(calendar("DTSTART:20260303T145900Z|DTEND:20260303T145900Z")) == []
+
+
+@pytest.mark.parametrize(("exceptions", "unmatched"), [
+    (f"EXDATE;TZID={SEOUL}:20260303T200000", ""),
+    ("EXDATE:20260303T110000Z", ""),
+    ("EXDATE;VALUE=DATE:20260303", ""),
+    (f"EXDATE;TZID={SEOUL}:20260303T190000", "2026-03-03 19:00"),
+    ("EXDATE:20260303T200000Z", "2026-03-04 05:00"),
+    ("EXDATE;VALUE=DATE:20260304,20260310", "2026-03-04"),
+])  # fmt: skip
+def test_exceptions_that_no_date_of_the_series_has_are_noted(exceptions: str, unmatched: str) -> None:
+    series = calendar(f"{EVENING}|RRULE:FREQ=WEEKLY;BYDAY=MO,TU|{exceptions}")
+    expected = [reason("calendar.event.exceptions", event='"Class 0"', times=unmatched)] if unmatched else []
+    assert CourseCalendar(read(series).text).unmatched_exceptions(SEOUL) == expected
