@@ -24,6 +24,7 @@ from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
+from tests.builders.leases import lease as planned
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
@@ -203,7 +204,26 @@ def test_a_lab_that_was_never_used_can_be_shown(world: LabOnMoto, lab: Lab) -> N
     assert (view.past, view.proofs) == ((), ())
     assert view.budget.spent == Money.zero("USD")
     [pool] = view.pools
-    assert (pool.leases, pool.next, pool.verdict, pool.until) == ((), None, None, None)
+    assert (pool.leases, pool.verdict, pool.until) == ((), None, None)
+
+
+@pytest.mark.parametrize("days", [0, 3, 40, 200])
+def test_the_next_opening_is_known_however_far_it_is(world: LabOnMoto, lab: Lab, days: int) -> None:
+    first = (EIGHT + timedelta(days=days)).date()
+    later = lab.windows[0].model_copy(update={"from_": first})
+    view = shown(world, lab.model_copy(update={"windows": [later]}), minutes=-60)
+    [following] = [pool.next for pool in view.pools]
+    assert following is not None
+    assert (following.window, following.opens) == ("evening", EIGHT + timedelta(days=days))
+
+
+def test_of_a_window_and_a_lease_granted_ahead_the_first_is_next(world: LabOnMoto, lab: Lab) -> None:
+    nine_days = 9 * 1440
+    world.capacity.ledger.plan(planned("ahead", nine_days, nine_days + 60, state=LeaseState.PLANNED))
+    for days, following in ((3, "evening-2026-11-23"), (20, "ahead")):
+        later = lab.windows[0].model_copy(update={"from_": (EIGHT + timedelta(days=days)).date()})
+        reading = ViewReading(world.capacity.ledger, lab.model_copy(update={"windows": [later]}), EIGHT)
+        assert [pool.next and pool.next.id for pool in reading.pools] == [following]
 
 
 def test_skips_and_pauses_are_read_together_and_nothing_that_lies_between_them(world: LabOnMoto) -> None:
@@ -227,6 +247,6 @@ def test_skips_and_pauses_are_read_together_and_nothing_that_lies_between_them(w
 def test_what_everybody_asks_for_takes_three_reads(lab: Lab) -> None:
     asked = list[str]()
     with aws_calls.heard(lambda _service, operation, _given: asked.append(operation)):
-        reading = ViewReading(Ledger(LEDGER), lab, EIGHT + MINUTE)
+        reading = ViewReading(Ledger(LEDGER), lab.model_copy(update={"windows": []}), EIGHT + MINUTE)
         assert (len(reading.pools), reading.pause) == (1, None)
     assert sorted(asked) == ["GetItem", "Query", "Query"]

@@ -3,7 +3,7 @@
 What is made of it is domain/views'. Adopted pools' own values are as the planner read them last.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
@@ -39,7 +39,7 @@ from lamplighter.values import instant, zones
 if TYPE_CHECKING:
     from lamplighter.domain.planner.planner import Calendar
 
-AHEAD = timedelta(days=14)
+AHEAD, YEAR = timedelta(days=14), timedelta(days=366)
 """How far ahead the lab's view shows windows."""
 PAST = 40
 """The number of past receipts, and of proofs, of a pool."""
@@ -186,6 +186,9 @@ class ViewReading:
         running = stands.target.in_force
         planned = [each for each in leases if each.opens > self._now and _comes(each)]
         upcoming = min(planned, key=lambda lease: lease.opens, default=None)
+        if self._lab.windows and (upcoming is None or upcoming.opens > self._now + planner.HORIZON):
+            ahead = (upcoming, self._further(name, {each.id for each in leases}))
+            upcoming = min(filter(None, ahead), key=lambda lease: lease.opens, default=None)
         closing = [
             lease
             for lease in leases
@@ -212,6 +215,19 @@ class ViewReading:
                 [self._ledger.settings(name, lease.id) for lease in running],
             ),
         )
+
+    def _further(self, pool: str, known: Collection[str]) -> Lease | None:
+        """The next window of a pool that the planner has not written yet, at most a year ahead."""
+        for near in (True, False):
+            calendar = self._calendar if near else self._ahead(YEAR)
+            coming = [
+                lease
+                for lease in calendar.leases
+                if lease.pool == pool and lease.opens > self._now and lease.id not in known
+            ]
+            if coming:
+                return min(coming, key=lambda lease: lease.opens)
+        return None
 
     def lease(self, pool: str, lease_id: str) -> LeaseView | None:
         """The view of one lease."""
@@ -271,12 +287,15 @@ class ViewReading:
 
     @cached_property
     def _calendar(self) -> "Calendar":
+        return self._ahead(max(AHEAD, self._period.ends - self._now))
+
+    def _ahead(self, reach: timedelta) -> "Calendar":
         return planner.calendar(
             self._lab,
             self.terms,
             self.skips,
             self._now,
-            max(self._now + AHEAD, self._period.ends),
+            self._now + reach,
             beside=beside(self._lab, self._ledger, self.leases),
         )
 

@@ -116,7 +116,7 @@ class PoolView:
     closing: tuple[LeaseView, ...]
     """Those that are being closed."""
     next: LeaseView | None
-    """What opens next, as far as the planner has written it."""
+    """What opens next, within a year."""
     unmet: tuple[UnmetWindow, ...] = ()
     """Windows that are open by the calendar and have no lease in force."""
     seats: Seats | None = None

@@ -29,7 +29,7 @@ VOICE = Speech(ENGLISH, Times(SEOUL, EIGHT))
 POOL = PoolView("gpu", "g5.xlarge", 4, 1, "enforce", PoolState("gpu"), NOTHING, (), (), None)
 OPENING = replace(OPEN, standing=LeaseStanding.OPENING, gpus_expected=EIGHT + 9 * MINUTE)
 NEXT = replace(OPEN, opens=EIGHT + 24 * HOUR)
-NO_NEXT = "No window opens in the next 36 hours."
+NO_NEXT = "Nothing is planned to open."
 
 
 def usd(amount: int) -> Money:
