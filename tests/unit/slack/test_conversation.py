@@ -95,6 +95,30 @@ def test_a_pool_that_is_open_is_to_be_used_and_only_add_adds(door: Knocks) -> No
     assert door.sent[-1][0] == HOOK
 
 
+def test_what_no_pool_of_this_size_grants_changes_nothing_and_the_rest_is_offered(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR))
+    said = door.type("open 3 for 1h")
+    assert "Nothing changed: 3 nodes were asked for, and pool gpu has at most 2." in said["text"]
+    assert "would be granted" not in said["text"]
+    assert (buttons(said)["add"]["text"]["text"], json.loads(buttons(said)["add"]["value"])["n"]) == (
+        "Add a node",
+        1,
+    )
+
+
+@pytest.mark.parametrize("text", ["open 1 for 5h", "open 2 for 5h"])
+def test_no_instant_is_promised_that_the_role_may_never_have(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, text: str
+) -> None:
+    roles = {"staff": {"members": [INSTRUCTOR], "may": ["open", "extend"], "longest": "3h"}}
+    door = knocks(monkeypatch, tmp_path, slack={"roles": roles})
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
+    said = door.type(text)
+    assert "Nothing changed: the role staff may have nodes for 3h, and this would be 5h." in said["text"]
+    assert "would be granted" not in said["text"]
+    assert list(buttons(said)) == ["keep-until"]
+
+
 def test_free_gpus_are_as_the_guard_saw_them(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + HOUR))
     at = int((EIGHT - HOUR / 12).timestamp() * 1000)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from lamplighter.adapters.slack import reply
 from lamplighter.application.slack.context import RequestContext
-from lamplighter.application.slack.room import full_until
+from lamplighter.application.slack.room import room
 from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
 from lamplighter.domain.leases.allowance import Allowance, answered_for
@@ -38,7 +38,7 @@ def open_(context: RequestContext, wants: Understood) -> SlackAnswer | None:
             command,
             _said(context, command),
             context.speech,
-            full_until=full_until(context, command),
+            room=room(context, command),
             no_node_yet=no_node_yet(context, running),
         )
     why = why_not_open(context, command)

@@ -168,7 +168,8 @@ def _after_the_pause(
     lease = asked_for(command, terms, now)
     moved = replace(lease, opens=pause.until, closes=pause.until + (lease.closes - lease.opens))
     moved = replace(moved, period=terms.period(moved.opens).key)
-    if moved.period not in budgets:
+    beyond = allowance.refusal(command.allowance, command.by, moved, leases, since=moved.opens)
+    if moved.period not in budgets or beyond:
         return None
     answer = _judge(moved, terms, leases, budgets, now)
     return pause.until if answer.outcome == "granted" else answer.earliest
@@ -183,7 +184,7 @@ def _judge(
         return GrantDecision(
             "refused",
             reason("lease.in-curfew", pool=terms.pool, curfew=curfew, opens=free),
-            earliest=free,
+            earliest=free if lease.nodes <= terms.max_nodes else None,
         )
     impossible = _never(lease, terms, now)
     if impossible:

@@ -15,6 +15,7 @@ from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
+from lamplighter.domain.slack.room import Room
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.slack.times import Times
 from lamplighter.reasons.reason import Reason, Said, as_sentence, draw, reason
@@ -137,14 +138,15 @@ def just_use_it(
     understood: str,
     speech: Speech,
     *,
-    full_until: datetime | None = None,
+    room: Room | None = None,
     no_node_yet: bool = False,
 ) -> SlackAnswer:
     """The pool is open already, so the lab adds no nodes unless the person asks for that.
 
-    `free` counts the free GPUs, where that is known. `full_until` is set for a pool that has no room: then the answer
-    offers [Tell me]. `no_node_yet`: pods bring the nodes, and none has asked for one.
+    `free` counts the free GPUs, where that is known. `room` is what can be granted: only that is offered, and [Tell me]
+    where the rest can be granted later. `no_node_yet`: pods bring the nodes, and none has asked for one.
     """
+    room = room or Room(command.nodes or 1)
     last, said = max(running, key=lambda lease: lease.closes), speech.understood(understood)
     opening = all(lease.state is not LeaseState.OPEN for lease in running)
     busy = ".opening" if opening else "" if free is None else ".free" if free else ".busy"
@@ -157,22 +159,25 @@ def just_use_it(
         whose=last.window or named(last.owner),
         gpus=free or 0,
     )
-    if full_until is not None:
-        full = speech.texts.say("slack.open-full", pool=last.pool, at=speech.times.with_zone(full_until))
-        buttons = (_keep_until(last, speech), _tell_me(command, full_until, speech))
+    buttons = _keep_until(last, speech, room.longest)
+    if room.earliest is not None:
+        full = speech.texts.say("slack.open-full", pool=last.pool, at=speech.times.with_zone(room.earliest))
+        buttons += (_tell_me(command, room.earliest, speech),)
         return SlackAnswer(blocks.joined([plain(text), plain(full)]), said, buttons)
+    lines = [plain(text)]
+    if room.never is not None:
+        lines.append(plain(speech.sentence(reason("slack.nothing-changed", reason=room.never))))
     more = Carried(
         pool=last.pool,
-        nodes=command.nodes,
+        nodes=room.nodes,
         lasting=command.lasting,
         closes=command.closes,
         because=words_of(command.because),
     )
-    return SlackAnswer(
-        plain(text),
-        said,
-        (_keep_until(last, speech), speech.button(ButtonAction.ADD, "slack.button.add", more)),
-    )
+    if room.nodes:
+        label = speech.texts.say("slack.button.add", nodes=room.nodes)
+        buttons += (Button(ButtonAction.ADD, label, more.written()).to_json(),)
+    return SlackAnswer(blocks.joined(lines), said, buttons)
 
 
 def may_not(why: Reason, command: Command | None, understood: str, speech: Speech) -> SlackAnswer:
@@ -258,10 +263,12 @@ def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[st
     return speech.button(ButtonAction.TELL_ME, "slack.button.tell-me", wish)
 
 
-def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
-    """A choice of later ends, by the asker's clock."""
-    later = [lease.closes + longer for longer in KEPT_LONGER]
-    return {
+def _keep_until(lease: Lease, speech: Speech, longest: timedelta) -> tuple[Mapping[str, object], ...]:
+    """A choice of later ends, by the asker's clock; none where the lease is as long as it may be."""
+    later = [end for longer in KEPT_LONGER if (end := lease.closes + longer) - lease.begins <= longest]
+    if not later:
+        return ()
+    choice: Mapping[str, object] = {
         "type": "static_select",
         "action_id": ButtonAction.KEEP_UNTIL.value,
         "placeholder": {"type": "plain_text", "text": speech.texts.say("slack.button.keep-until")},
@@ -273,3 +280,4 @@ def _keep_until(lease: Lease, speech: Speech) -> Mapping[str, object]:
             for closes in later
         ],
     }
+    return (choice,)

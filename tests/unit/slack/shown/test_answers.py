@@ -25,6 +25,7 @@ from lamplighter.domain.slack.answers import (
     sure,
 )
 from lamplighter.domain.slack.blocks import Marked
+from lamplighter.domain.slack.room import Room
 from lamplighter.domain.slack.times import Times
 from lamplighter.reasons.reason import Reason
 from tests.unit.slack.recording import EIGHT, MINUTE, evening
@@ -204,12 +205,32 @@ def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() ->
 
 
 def test_to_a_pool_that_is_full_nothing_is_added() -> None:
-    said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, full_until=EIGHT + HOUR)
+    said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, room=Room(0, earliest=EIGHT + HOUR))
     assert said.text.splitlines()[1:] == [
         "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
     ]
     assert [action for action, _ in carried(said)] == ["keep-until", "tell-me"]
     assert said.understood == UNDERSTOOD
+
+
+def test_only_what_can_be_granted_is_offered_and_the_label_says_how_much() -> None:
+    never = Reason("lease.too-many-nodes", {"nodes": 4, "pool": "gpu", "most": 3})
+    said = just_use_it([LEASE], 0, replace(ASKED, nodes=4), "open it", VOICE, room=Room(2, never))
+    assert said.text.splitlines()[1:] == [
+        "Nothing changed: 4 nodes were asked for, and pool gpu has at most 3."
+    ]
+    [_, (action, value)] = carried(said)
+    [_, button] = said.elements
+    label: Any = button["text"]
+    assert (action, value["n"], label["text"]) == ("add", 2, "Add 2 nodes")
+
+
+def test_a_lease_that_is_as_long_as_it_may_be_is_not_kept_longer() -> None:
+    lasts = LEASE.closes - LEASE.opens
+    some = just_use_it([LEASE], None, OPEN, "", VOICE, room=Room(longest=lasts + HOUR))
+    none = just_use_it([LEASE], None, OPEN, "", VOICE, room=Room(0, longest=lasts))
+    options: Any = some.elements[0]["options"]
+    assert (len(options), none.elements) == (2, ())
 
 
 # --- no, and are you sure --------------------------------------------------------------------------

@@ -68,6 +68,12 @@ def refusal(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Reas
     return None if None in reasons else max(filter(None, reasons), key=lambda each: each[0])[1]
 
 
+def limit(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Reason | None:
+    """The limit of nodes or length that all roles of a person that allow it have, if it is passed."""
+    why = refusal(person, wanted, roles)
+    return why if why is not None and why.code in {"slack.role.nodes", "slack.role.length"} else None
+
+
 def allowance(person: Person, wanted: Wanted, roles: Mapping[str, "Role"]) -> Allowance | None:
     """What the widest of the allowing roles lets a person have in all.
 

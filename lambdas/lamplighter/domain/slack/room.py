@@ -1,0 +1,20 @@
+"""What an open pool can still give to a person who asks for nodes."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from lamplighter.reasons.reason import Said
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """The part of a request that can be granted: now, later or never."""
+
+    nodes: int = 1
+    """Those that can be added now, at most as many as requested."""
+    never: Said | None = None
+    """Why the whole request is never granted."""
+    earliest: datetime | None = None
+    """When the whole request would be granted."""
+    longest: timedelta = timedelta.max
+    """The longest that a lease may last."""
