@@ -10,7 +10,7 @@ import typer
 
 from cli import printing
 from cli.options import AsJson
-from cli.plan import check_year, images, instance_types, node_pools
+from cli.plan import check_year, images, instance_types, node_pools, zone_notes
 from lamplighter import clock
 from lamplighter.data import lifecycle
 from lamplighter.domain.capacity.kinds import identity
@@ -22,7 +22,6 @@ from lamplighter.lab.windows import Window
 from lamplighter.labfile import file as labfile
 from lamplighter.labfile.schema import schema
 from lamplighter.values.counted import counted, write_duration
-from lamplighter.values.zone_names import fixed_note
 
 NOTE = "note: "
 
@@ -160,8 +159,7 @@ def notes(lab: Lab) -> Iterator[str]:
                 " device_plugin, or install a device plugin yourself"
             )
     yield from instance_types.notes(lab)
-    fixed = {zone: fixed_note(zone) for zone in (lab.time_zone, *map(lab.zone_of, lab.windows))}
-    yield from (note for note in fixed.values() if note)
+    yield from zone_notes.notes(lab)
     yield from images.notes(lab)
     yield from node_pools.notes(lab)
     for window in lab.windows:

@@ -93,7 +93,8 @@ def _unmatched(lab: Lab, follow: "Mapping[str, Course]", played: Simulation, tod
     """The exceptions of windows with a calendar on which no event of the year begins."""
     matched = {(one.window, one.date) for one in played.skipped if one.code is Code.EXCEPTED}
     for window in lab.windows:
-        for day in sorted(set(window.except_)) if window.name in follow else ():
+        named = {each for each in window.except_ if isinstance(each, date)}
+        for day in sorted(named) if window.name in follow else ():
             if today < day < today + YEAR and (window.name, day) not in matched:
                 yield f"the exception {day} of window {window.name} is on no day on which its calendar has an event"
 

@@ -9,7 +9,7 @@ import typer
 from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
-from cli.use import agreed, changes
+from cli.use import agreed, changes, meant
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.words import pause_words
 
@@ -36,7 +36,7 @@ def command(
       lamplighter pause for 2h --yes
     """
     found = deployment.find(lab_name)
-    said = pause_words(list(words or []), found.now, found.zone)
+    said = pause_words(meant.spelled(found, words or []), found.now, found.zone)
     if not yes:
         until = said.closes or (found.now + said.duration if said.duration else None)
         agreed.agree(_plan(found, until), "Pause?", "nothing was paused", as_json=as_json)

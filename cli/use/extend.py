@@ -36,7 +36,7 @@ def command(
       lamplighter extend until 23:00
     """
     deployed = deployment.find(lab_name)
-    what, wanted = extend_words(list(words), deployed.now, deployed.zone)
+    what, wanted = extend_words(meant.spelled(deployed, words), deployed.now, deployed.zone)
     lease = meant.lease(deployed, what, "extend")
     order = extending(orders.order(deployed, Verb.EXTEND, lease.pool), lease, wanted)
     decision = orders.give(deployed, orders.concerning(order, lease))

@@ -1,5 +1,6 @@
 """Which pool or lease a person means by the words of a verb. A mistyped name is answered with the nearest one."""
 
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import Annotated
 
@@ -8,6 +9,7 @@ import typer
 from cli import known_names
 from cli.deployment import Deployment
 from cli.nearest import did_you_mean, nearest
+from lamplighter.domain.commands import spelling
 from lamplighter.domain.commands import words as command_words
 from lamplighter.domain.commands.meant import lease_meant
 from lamplighter.domain.commands.words import CLAUSES, OpenWords
@@ -46,9 +48,16 @@ def lease(
     )
 
 
+def spelled(deployed: Deployment, words: Iterable[str]) -> list[str]:
+    """The words as the grammar writes them; Slack reads the same spellings."""
+    windows = (window.name for window in deployed.lab.windows)
+    return spelling.words(" ".join(words), (*deployed.lab.pools, *windows))
+
+
 def open_words(deployed: Deployment, words: list[str]) -> OpenWords:
     """The words of `open`, and of verbs that take some of them."""
     pools = list(deployed.lab.pools)
+    words = command_words.with_for(spelled(deployed, words), pools)
     for word in takewhile(lambda word: word.lower() not in CLAUSES, words):
         if word not in pools and nearest(word, pools):
             deployed.pool(word)  # raises BadInput with that pool

@@ -3,6 +3,7 @@
 import difflib
 import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from lamplighter.values import zones
 
@@ -61,18 +62,26 @@ def meant(name: str) -> Sequence[str]:
     return cities or _by_offset(name) or _by_city(name) or [EXAMPLE]
 
 
-def fixed_note(name: str) -> str | None:
-    """What people overlook in a zone of the list that never has summer time: its hours, and the city they mean."""
+class FixedZone(NamedTuple):
+    """A zone of the list that never has summer time, by its hours from UTC."""
+
+    hours: int
+    cities: Mapping[str, int | None]
+    """The cities that people mean by it, with their hours in winter where there are two."""
+    reversed: bool
+    """Its name has the opposite sign."""
+
+
+def fixed(name: str) -> FixedZone | None:
+    """A zone that people take for one with summer time, or for its opposite; None for any other."""
     if name in _FIXED:
         hours, city = _FIXED[name]
-        return f"{name} is UTC{hours:+03d}:00 all year, without summer time; the zone of a city is {city}"
+        return FixedZone(hours, {city: None}, reversed=False)
     matched = _ETC.fullmatch(name)
     if matched is None or int(matched[2]) == 0:
         return None
     hours = int(matched[2]) * (-1 if matched[1] == "+" else 1)
-    cities = " or ".join(f"{_CITIES[by]} (UTC{by:+03d}:00)" for by in (hours, -hours) if by in _CITIES)
-    advice = f"; the zone of a city is {cities}" if cities else ""
-    return f"{name} is UTC{hours:+03d}:00 all year, without summer time: its sign is the reverse of UTC's{advice}"
+    return FixedZone(hours, {_CITIES[by]: by for by in (hours, -hours) if by in _CITIES}, reversed=True)
 
 
 def _by_offset(name: str) -> list[str]:

@@ -40,7 +40,7 @@ FOREIGN = {
     "lambdas/lamplighter/domain/granting/closing.py": "Step Functions' form of a failure: name, then cause",
     "lambdas/lamplighter/domain/granting/following.py": "an instant",
     "lambdas/lamplighter/domain/slack/asked/request.py": "Slack's user ids",
-    "lambdas/lamplighter/domain/slack/tidy.py": "what a person typed",
+    "lambdas/lamplighter/domain/commands/spelling.py": "what a person typed",
     "lambdas/lamplighter/adapters/doctor/inside.py": "an image's name",
     "lambdas/lamplighter/adapters/kubernetes/autoscalers.py": "an image's name",
     "lambdas/lamplighter/domain/checks/verdicts/dcgm.py": "dcgmi's JSON",
@@ -51,6 +51,7 @@ FOREIGN = {
     "lambdas/lamplighter/labfile/rules/gpu.py": "a MIG profile",
     "lambdas/lamplighter/labfile/schema.py": "a set of keys",
     "lambdas/lamplighter/labfile/yaml.py": "what ruamel wrote: put on one line",
+    "lambdas/lamplighter/values/zone_names.py": "abbreviations of time zones",
     "lambdas/lamplighter/values/clock_time.py": "instants in sentences that an older release kept",
 }
 

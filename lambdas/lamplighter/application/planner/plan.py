@@ -127,8 +127,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
-    with going_on(failures, "budget warnings"):
-        _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger)
+    _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger, failures)
     if done:
         ledger.note_planned(now)
     if failures:
@@ -202,20 +201,22 @@ def _tell_of_budget(  # noqa: PLR0917
     beside: "CalendarInputs",
     planner_notices: PlannerNotices,
     ledger: Ledger,
+    failures: list[str],
 ) -> None:
     """Say how much of this period's budget is used, and whether the windows until its end fit into it."""
     shares = lab.guard.budget.warn_at
     if not terms or not shares:
         return
-    of_any = next(iter(terms.values()))
-    period = of_any.period(now)
-    ahead = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside).leases
-    decided = {
-        lease.id for leases in known.values() for lease in leases if lease.state is not LeaseState.PLANNED
-    }
-    planned = [lease for lease in ahead if lease.period == period.key and lease.id not in decided]
-    for use in warnings(of_any, ledger.budget(period.key, of_any.budget.currency), planned, shares):
-        planner_notices.budget_used(use, period.key)
+    with going_on(failures, "budget warnings"):
+        of_any = next(iter(terms.values()))
+        period = of_any.period(now)
+        ahead = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside).leases
+        decided = {
+            lease.id for leases in known.values() for lease in leases if lease.state is not LeaseState.PLANNED
+        }
+        planned = [lease for lease in ahead if lease.period == period.key and lease.id not in decided]
+        for use in warnings(of_any, ledger.budget(period.key, of_any.budget.currency), planned, shares):
+            planner_notices.budget_used(use, period.key)
 
 
 def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:

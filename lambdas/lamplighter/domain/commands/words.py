@@ -1,9 +1,10 @@
 """Reads the words of `open`, `extend` and `skip`, as typed on the command line and in Slack.
 
-Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`.
+spelling.py normalises them before. Owns the grammar `[POOL] [N] [at DAY HH:MM] [for D|until T] [because TEXT]`.
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from zoneinfo import ZoneInfo
@@ -48,6 +49,15 @@ def duration(text: str) -> timedelta:
     if not length:
         raise BadInput(reason("command.empty-duration", text=text[:80]))
     return length
+
+
+def with_for(words: list[str], pools: Sequence[str]) -> list[str]:
+    """`2 90m` means `2 for 90m`: a number of nodes never looks like a length."""
+    ends = next((at for at, word in enumerate(words) if word in CLAUSES), len(words))
+    lengths = [word for word in words[:ends] if is_duration(word) and word not in pools]
+    if len(lengths) != 1:
+        return words
+    return [*(word for word in words[:ends] if word != lengths[0]), "for", lengths[0], *words[ends:]]
 
 
 def open_words(words: list[str], pools: list[str], now: datetime, zone: ZoneInfo) -> OpenWords:

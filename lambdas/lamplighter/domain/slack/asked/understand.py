@@ -1,7 +1,7 @@
 """The meaning of words that are typed in Slack, and of pressed buttons: one value for both.
 
-It accepts many spellings, but it never guesses: an unknown word is answered with the nearest known one. `tidy.py`
-normalises the text, and domain/commands/words.py owns the grammar of `open` and `extend`.
+It accepts many spellings, but it never guesses: an unknown word is answered with the nearest known one. In
+domain/commands, spelling.py normalises the text, and words.py owns the grammar of `open` and `extend`.
 
 To add a word: name it in `Word`, read what follows it in `_READS`, give it its right in roles.py and its function in
 `_DOES` of application/slack/answering.py; tests/unit/slack/test_reference.py asks for both. CONTRIBUTING.md names the
@@ -16,17 +16,16 @@ from enum import StrEnum
 from functools import partial
 from zoneinfo import ZoneInfo
 
+from lamplighter.domain.commands import spelling
 from lamplighter.domain.commands.words import (
-    CLAUSES,
     OpenWords,
     date_and_reason,
     extend_words,
-    is_duration,
     open_words,
     pause_words,
     reason_given,
+    with_for,
 )
-from lamplighter.domain.slack import tidy
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
@@ -123,7 +122,7 @@ class NotUnderstood(BadInput):
 
 def typed(text: str, context: WordContext) -> Understood:
     """The meaning of typed words; NotUnderstood for an unknown first word, BadInput for a later one."""
-    words = tidy.words(text, (*context.pools, *context.windows))
+    words = spelling.words(text, (*context.pools, *context.windows))
     first, rest = (words[0].lower(), words[1:]) if words else ("", [])
     if first in ELSEWHERE:
         raise BadInput(reason("slack.command-line-only", word=first))
@@ -170,18 +169,8 @@ def pressed(action: str, carried: Carried) -> Understood:
 
 
 def _open(rest: list[str], context: WordContext) -> Understood:
-    return Understood(
-        Word.OPEN, open_words(_with_for(rest, context), list(context.pools), context.now, context.zone)
-    )
-
-
-def _with_for(rest: list[str], context: WordContext) -> list[str]:
-    """`2 90m` means `2 for 90m`: a number of nodes never looks like a length."""
-    ends = next((at for at, word in enumerate(rest) if word in CLAUSES), len(rest))
-    lengths = [word for word in rest[:ends] if is_duration(word) and word not in context.pools]
-    if len(lengths) != 1:
-        return rest
-    return [*(word for word in rest[:ends] if word != lengths[0]), "for", lengths[0], *rest[ends:]]
+    pools = list(context.pools)
+    return Understood(Word.OPEN, open_words(with_for(rest, pools), pools, context.now, context.zone))
 
 
 def _extend(rest: list[str], context: WordContext) -> Understood:

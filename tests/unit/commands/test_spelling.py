@@ -2,7 +2,7 @@
 
 import pytest
 
-from lamplighter.domain.slack.tidy import words
+from lamplighter.domain.commands.spelling import words
 
 NAMES = ("GPU", "Evening", "please")
 

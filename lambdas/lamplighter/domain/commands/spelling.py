@@ -1,6 +1,6 @@
 """Normalises typed text: smart quotes, odd spaces, capitals and other forms of times become the words of the grammar.
 
-Reasons stay as they were typed. understand.py and words.py give the words their meaning.
+Reasons stay as they were typed. words.py gives the words their meaning, in Slack and on the command line alike.
 """
 
 import re
