@@ -51,7 +51,6 @@ FOREIGN = {
     "lambdas/lamplighter/labfile/rules/gpu.py": "a MIG profile",
     "lambdas/lamplighter/labfile/schema.py": "a set of keys",
     "lambdas/lamplighter/labfile/yaml.py": "what ruamel wrote: put on one line",
-    "lambdas/lamplighter/values/zone_names.py": "abbreviations of time zones",
     "lambdas/lamplighter/values/clock_time.py": "instants in sentences that an older release kept",
 }
 
@@ -150,6 +149,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/pages/timeline.py": "the path of a drawing",
     "lambdas/lamplighter/pages/html.py": "a type",
     "lambdas/lamplighter/values/counted.py": "how English counts, for the command line",
+    "lambdas/lamplighter/values/zone_names.py": "abbreviations of time zones",
     "lambdas/lamplighter/values/instant.py": "a mistyped instant: values know no catalogue",
 }
 """Texts of three words and more in the product's code that no person reads as the product's sentence."""
