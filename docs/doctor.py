@@ -102,8 +102,8 @@ DESCRIPTIONS = {
     ),
     "minimum": CheckDescription(
         "each pool's node group",
-        "it does not exist, its minimum is above 0, or it has a warm pool",
-        "eks:DescribeNodegroup",
+        "it does not exist, its minimum is above 0, or it has a warm pool or scheduled actions",
+        "eks:DescribeNodegroup, autoscaling:DescribeScheduledActions",
     ),
     "claim": CheckDescription(
         "which lab guards each pool's node group",

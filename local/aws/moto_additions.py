@@ -81,7 +81,7 @@ class MotoAdditions:
         fleets = InstantFleets(launches, FleetRights(service_context.state))
         fleets.install()
         scaling = Scaling(service_context, self._timers, lives, launches)
-        autoscaling = AutoScaling(service_context, scaling)
+        autoscaling = AutoScaling(service_context, scaling, self._timers)
         updates = Updates(service_context.clock)
         self.clusters = Clusters(service_context, self._timers, updates)
         versions = ClusterVersions(service_context.clock, self._timers, self.clusters, updates)

@@ -8,16 +8,19 @@ import uuid
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import Group, Hook, Member, instant
+from local.aws.autoscaling.group_settings import GroupSettings
 from local.aws.autoscaling.scaling import Scaling
+from local.aws.timers import Timers
 
 
-class AutoScaling:
+class AutoScaling(GroupSettings):
     """Public methods with the names of boto3's operations are the operations of `autoscaling`."""
 
-    def __init__(self, service_context: ServiceContext, scaling: Scaling) -> None:
+    def __init__(self, service_context: ServiceContext, scaling: Scaling, timers: Timers) -> None:
         self._service_context = service_context
         self._clock = service_context.clock
         self._scaling = scaling
+        self._timers, self._now = timers, service_context.clock.now
 
     def create_auto_scaling_group(self, request: Document) -> Document:
         name = request["AutoScalingGroupName"]
@@ -263,6 +266,9 @@ class AutoScaling:
                 "ValidationError", f"AutoScalingGroup name not found - AutoScalingGroup {name} not found"
             )
         return group
+
+    def _groups(self) -> list[Group]:
+        return list(self._scaling.groups.values())
 
     def _member(self, instance: str) -> tuple[Group, Member]:
         for group in self._scaling.groups.values():

@@ -117,6 +117,10 @@ class Group:
     hooks: dict[str, Hook] = field(default_factory=dict)
     activities: list[Activity] = field(default_factory=list)
     suspended: set[str] = field(default_factory=set)
+    scheduled: dict[str, Document] = field(default_factory=dict)
+    """Scheduled actions, by name."""
+    warm_pool: Document = field(default_factory=dict)
+    """Its settings; empty without one."""
     protect_new: bool = False
     #: Why the desired capacity has its value: the beginning of the next activity's cause.
     request: str = ""
@@ -191,7 +195,7 @@ class Group:
             + ":role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
             "CapacityRebalance": False,
             "TrafficSources": [],
-        }
+        } | ({"WarmPoolConfiguration": self.warm_pool, "WarmPoolSize": 0} if self.warm_pool else {})
 
 
 def instant(moment: datetime) -> str:

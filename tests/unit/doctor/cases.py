@@ -140,6 +140,8 @@ WRONG: list[tuple[str, Facts, str, str]] = [
      "lets in only 203.0.113.0/24", "let in 0.0.0.0/0"),
     ("minimum", replace(FACTS, groups=group(minimum=1)), "has minimum 1", "set the minimum to 0"),
     ("minimum", replace(FACTS, groups=group(warm_pool=True)), "has a warm pool", "--warm-pool-config enabled=false"),
+    ("minimum", replace(FACTS, groups=group(scheduled_actions=("morning",))),
+     "has scheduled actions (morning)", "delete-scheduled-action"),
     ("claim", replace(FACTS, claims={"lab-ng-gpu": "rival"}), "lab rival guards", "out of lab rival"),
     ("unguarded",
      replace(FACTS, others=(SYSTEM, OtherNodes("windows", ("m5.large", "g4dn.xlarge", "g5.xlarge"), 2, managed=True))),

@@ -131,6 +131,7 @@ class Adoption:
                 group=next(iter(_group_names(found)), ""),
                 # EKS asks Auto Scaling for it, and so may a person.
                 warm_pool=any("WarmPoolConfiguration" in group for group in groups),
+                scheduled_actions=self._scheduled_actions(found),
                 authorities=self._authorities(found),
             )
         )
@@ -180,6 +181,17 @@ class Adoption:
             return ()
         with outside("autoscaling:DescribeAutoScalingGroups", names[0]):
             return self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=names)["AutoScalingGroups"]
+
+    def _scheduled_actions(self, found: "NodegroupTypeDef") -> tuple[str, ...]:
+        names = _group_names(found)
+        if not names:
+            return ()
+        with outside("autoscaling:DescribeScheduledActions", names[0]):
+            pages = self._asg.get_paginator("describe_scheduled_actions").paginate(
+                AutoScalingGroupName=names[0]
+            )
+            actions = [one for page in pages for one in page["ScheduledUpdateGroupActions"]]
+        return tuple(action.get("ScheduledActionName", "") for action in actions)
 
 
 def _group_names(found: "NodegroupTypeDef") -> list[str]:

@@ -57,6 +57,8 @@ class ExistingPool:
     """The name of its controller, which holds the instances."""
     warm_pool: bool = False
     """Whether its controller keeps instances ready beside it, stopped or running."""
+    scheduled_actions: tuple[str, ...] = ()
+    """Those of its controller, which change its size by the clock."""
     authorities: frozenset[str] = frozenset()
     """The same in the user data of its own image; empty where EKS tells it to the nodes."""
 
@@ -81,6 +83,7 @@ class About(StrEnum):
     AUTHORITY = "authority"
     MINIMUM = "minimum"
     WARM_POOL = "warm pool"
+    SCHEDULED = "scheduled actions"
     AUTOSCALERS = "autoscalers"
     GPUS = "gpus"
     IMAGE = "image"
@@ -149,7 +152,7 @@ def of_cluster(cluster: ExistingCluster) -> Iterator[Obstacle]:
 
 
 def of_group(group: ExistingPool) -> Iterator[Obstacle]:
-    """What keeps a group from ever being at zero: a minimum above 0, or a warm pool, which the guard would fight."""
+    """What keeps a group from being at zero, and what the guard would fight: a minimum, a warm pool, a schedule."""
     if group.minimum > 0:
         yield obstacle(
             About.MINIMUM, reason("pool.adopt.minimum", group=group.name, minimum=group.minimum), blocks=True
@@ -157,6 +160,13 @@ def of_group(group: ExistingPool) -> Iterator[Obstacle]:
     if group.warm_pool:
         yield obstacle(
             About.WARM_POOL, reason("pool.adopt.warm-pool", group=group.name), blocks=True, group=group.name
+        )
+    if group.scheduled_actions:
+        yield obstacle(
+            About.SCHEDULED,
+            reason("pool.adopt.scheduled-actions", group=group.name, actions=group.scheduled_actions),
+            blocks=True,
+            controller=group.group or group.name,
         )
 
 
@@ -239,5 +249,7 @@ def _notes(group: ExistingPool) -> Iterator[Obstacle]:
         )
     if group.capacity_type == "SPOT":
         yield obstacle(About.GROUP, reason("pool.adopt.spot", group=name))
+    if group.capacity_type == "CAPACITY_BLOCK":
+        yield obstacle(About.GROUP, reason("pool.adopt.capacity-block", group=name))
     if group.status not in {"ACTIVE", "UPDATING"}:
         yield obstacle(About.GROUP, reason("pool.adopt.status", group=name, status=group.status))
