@@ -70,10 +70,25 @@ def test_a_refused_request_is_answered_once_and_the_ledger_stays_as_it_is(bus: L
 
     assert answer["in_reply_to"] == EVENT
     assert answer["version"] == "1"
-    assert (answer["lab"], answer["pool"], answer["lease"], answer["owner"]) == ("gpu-lab", None, None, None)
+    assert (answer["lab"], answer["lease"]) == ("gpu-lab", None)
     assert answer["at"] == "2026-11-20T20:00:00Z"
     assert answer["reason"]["code"] == "command.event.pool-not-allowed"
     assert answer["reason"]["text"] == "entry training may not use pool big; it may use gpu"
+
+
+@pytest.mark.parametrize(("sent", "pool", "owner"), [
+    (event({"pool": "gpu", "hours": 2}), "gpu", "ci-training"),
+    (event({"hours": 2}), "gpu", "ci-training"),
+    (event({"pool": "big"}), "big", "ci-training"),
+    (event({"pool": "no pool!"}), None, "ci-training"),
+    (event({"pool": ["gpu"]}), None, "ci-training"),
+    (event({"pool": "gpu"}, source="ci.nobody"), None, None),
+])  # fmt: skip
+def test_a_refusal_repeats_the_pool_and_the_owner_of_its_request(
+    bus: LabWithBus, sent: dict[str, Any], pool: str | None, owner: str | None
+) -> None:
+    answer = refused(bus, json.dumps(sent))
+    assert (answer["pool"], answer["owner"]) == (pool, owner)
 
 
 def test_a_detail_of_256_kilobytes_is_refused(bus: LabWithBus) -> None:

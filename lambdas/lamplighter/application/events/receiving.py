@@ -152,5 +152,11 @@ def _turn_away(body: str, why: Said, services: EventServices) -> None:
     logger().info("turned away", extra={"event": found[1] if found else None, "reason": str(why)})
     if found is None:
         return
-    answer = telling.refusal(why, services.known(), services.now(), event=found[1])
+    try:
+        named = request.named(_event(body), services.lab)
+    except BadInput:
+        named = request.Named()
+    answer = telling.refusal(
+        why, services.known(), services.now(), event=found[1], pool=named.pool, owner=named.owner
+    )
     check_taken([*put([answer], services).values()], services)

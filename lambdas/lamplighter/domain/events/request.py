@@ -34,6 +34,7 @@ KEYS: Mapping[Verb, tuple[str, ...]] = {
     Verb.CLOSE: ("pool", "because", "token"),
 }
 """The keys that a detail may have."""
+_POOL_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 _ID = re.compile(r"[A-Za-z0-9-]{1,64}")
 """EventBridge gives UUIDs. A workflow's run has the id as its name, which takes no other characters."""
 
@@ -115,6 +116,31 @@ def of_any_age(event: Mapping[str, object], lab: Lab) -> EventRequest:
         until=until,
         because=body_keys.text(detail, "because", body_keys.LONGEST_TEXT),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """The pool and owner of a request, as far as it names them: a refusal repeats them, so that rules can filter."""
+
+    pool: str | None = None
+    owner: str | None = None
+
+
+def named(event: object, lab: Lab) -> Named:
+    """The pool that an event names or can only mean, and the owner of its entry. Never fails."""
+    if not isinstance(event, Mapping) or lab.events is None:
+        return Named()
+    try:
+        entry, allowed = _entry(event, lab)
+    except Refused:
+        return Named()
+    detail = event.get("detail")
+    pool = detail.get("pool") if isinstance(detail, Mapping) else None
+    if pool is None:
+        usable = [name for name in lab.pools if allowed.pools is None or name in allowed.pools]
+        pool = usable[0] if len(usable) == 1 else None
+    written = isinstance(pool, str) and _POOL_NAME.fullmatch(pool)
+    return Named(pool if written else None, lab.events.owner_of(entry))
 
 
 def event_id(event: Mapping[str, object]) -> str:
