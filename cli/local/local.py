@@ -21,6 +21,7 @@ from rich.table import Table
 from cli import files, printing
 from cli.local import env as local_env
 from cli.local import fault as local_fault
+from cli.local import slack as local_slack
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.values import instant
 
@@ -36,6 +37,7 @@ app = typer.Typer(help=HELP, no_args_is_help=True)
 
 app.add_typer(local_fault.app, name="fault")
 app.command("env")(local_env.env)
+app.command("slack")(local_slack.slack)
 
 FASTEST = 60
 REAL = 1

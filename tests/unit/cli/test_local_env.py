@@ -22,7 +22,7 @@ def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
     file.write_text(json.dumps(CLOUD), "utf-8")
     said = lamplighter("local", "env", "--cloud", file).stdout
 
-    asked = 'printf "%s|" "$AWS_ENDPOINT_URL" "$AWS_SECRET_ACCESS_KEY" "$KUBECONFIG" "$AWS_PROFILE"'
+    asked = 'printf "%s|" "$AWS_ENDPOINT_URL" "$AWS_SECRET_ACCESS_KEY" "$KUBECONFIG" "$AWS_DEFAULT_REGION$AWS_PROFILE"'
     script = f"export AWS_PROFILE=mine; {said.replace(chr(10), ';')} {asked}"
     taken = subprocess.run(["/bin/sh", "-c", script], capture_output=True, text=True, check=True).stdout
 
@@ -30,7 +30,7 @@ def test_a_shell_takes_what_it_prints(tmp_path: Path) -> None:
         "http://127.0.0.1:4566",
         "it's $HOME",
         "/somewhere/a folder/kubeconfig",
-        "",
+        "ap-northeast-2",
         "",
     ]
 
