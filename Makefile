@@ -117,11 +117,11 @@ to-run: control-plane to-synth
 to-test: control-plane karpenter to-synth .venv/.checks
 
 # The CDK command line, checked against the hashes of its lock file. It runs on the node of a wheel.
-.venv/bin/cdk: requirements/cdk/package.json requirements/cdk/package-lock.json .venv/.packages
+.venv/bin/cdk: requirements/cdk/cdk.sh requirements/cdk/package.json requirements/cdk/package-lock.json .venv/.packages
 	@mkdir -p .build/cdk
 	cp requirements/cdk/*.json .build/cdk/
 	$(BIN)/npm ci --prefix .build/cdk --ignore-scripts --no-audit --no-fund --loglevel=error
-	printf '#!/bin/sh\nexec "%s/.venv/bin/node" "%s/.build/cdk/node_modules/aws-cdk/bin/cdk" "$$@"\n' "$(CURDIR)" "$(CURDIR)" > $@
+	sed 's|@ROOT@|$(CURDIR)|g' requirements/cdk/cdk.sh > $@
 	chmod +x $@
 	touch $@
 
