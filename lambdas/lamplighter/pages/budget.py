@@ -35,8 +35,8 @@ def budget(view: BudgetView, words: Wording) -> Html:
         drawn_for_all("budget-bar", title, said, lambda paper: _bar(view, words, paper)),
         _legend(view, words),
         figures(_figures(view, words)),
-        _rows(view.owners, words("budget.owner"), words("budget.owners"), words),
-        _rows(view.windows, words("budget.window"), words("budget.windows"), words),
+        _rows(_with_rest(view, view.owners, words), "budget.owner", "budget.owners", words),
+        _rows(_with_rest(view, view.windows, words), "budget.window", "budget.windows", words),
     )
 
 
@@ -93,10 +93,21 @@ def _figures(view: BudgetView, words: Wording) -> list[tuple[str, str, str]]:
     return rows
 
 
+def _with_rest(view: BudgetView, rows: Sequence[Row], words: Wording) -> Sequence[Row]:
+    """The rows, and one for what ran without a lease, so that the columns add up to the figures of the period."""
+    rest = view.spent
+    for each in rows:
+        rest -= each.spent
+    if not rows or rest.rounded(2) <= 0:
+        return rows
+    nothing = Money.zero(rest.currency)
+    return [*rows, Row(words("budget.without-lease"), rest, nothing, nothing)]
+
+
 def _rows(rows: Sequence[Row], first: str, caption: str, words: Wording) -> Html | None:
     if not rows:
         return None
-    columns = [first, words("budget.spent"), words("budget.held"), words("budget.planned")]
+    columns = [words(first), words("budget.spent"), words("budget.held"), words("budget.planned")]
     found = body(
         [
             row(
@@ -106,7 +117,7 @@ def _rows(rows: Sequence[Row], first: str, caption: str, words: Wording) -> Html
             for each in rows
         ]
     )
-    return table(f"{caption}, {rows[0].spent.currency}", columns, [found], quiet=False, class_="money")
+    return table(f"{words(caption)}, {rows[0].spent.currency}", columns, [found], quiet=False, class_="money")
 
 
 def _amount(money: Money) -> str:

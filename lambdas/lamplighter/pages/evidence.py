@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from lamplighter.domain.checks.gpu_proof import Bandwidth
+from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
@@ -24,14 +25,36 @@ def verdicts(view: ReceiptView, words: Wording) -> Html:
     if not view.verdict_rows:
         return section("verdicts", title, el("p", words("verdicts.none"), class_="nothing"))
     nodes = list(dict.fromkeys(row.node for row in view.verdict_rows))
-    bodies = [_node(node, [row for row in view.verdict_rows if row.node == node], words) for node in nodes]
+    rows = {node: [row for row in view.verdict_rows if row.node == node] for node in nodes}
+    passed = [node for node in nodes if node and all(row.verdict == Outcome.PASSED for row in rows[node])]
+    if len(passed) == 1:
+        passed = []
     columns = [words("verdicts.check"), words("verdicts.verdict"), words("verdicts.because")]
-    return section("verdicts", title, table(title, columns, bodies, class_="verdicts"))
+
+    def drawn(some: Sequence[str]) -> Html | None:
+        bodies = [_node(node, rows[node], words) for node in some]
+        return table(title, columns, bodies, class_="verdicts") if bodies else None
+
+    return section(
+        "verdicts",
+        title,
+        drawn([node for node in nodes if node not in passed]),
+        el("details", el("summary", _all_passed(passed, words)), drawn(passed)) if passed else None,
+    )
+
+
+def _all_passed(nodes: Sequence[str], words: Wording) -> list[Child]:
+    """One line for several nodes without a fault; the rows of each are behind it."""
+    return [
+        badge("passed", words("verdicts.nodes-passed", nodes=len(nodes))),
+        " ",
+        *[part for node in nodes for part in (", ", node_name(node))][1:],
+    ]
 
 
 def _node(node: str, rows: Sequence[VerdictRow], words: Wording) -> Html:
     return body(
-        group(el("bdi", node or words("verdicts.whole-pool")), 3),
+        group(node_name(node) if node else words("verdicts.whole-pool"), 3),
         [
             row(
                 name(el("bdi", each.check)),
@@ -41,6 +64,17 @@ def _node(node: str, rows: Sequence[VerdictRow], words: Wording) -> Html:
             for each in rows
         ],
     )
+
+
+def node_name(node: str) -> Html:
+    """The short name of one or several nodes, with the whole as its title."""
+    short = _short(node)
+    return el("bdi", short, title=node if short != node else None)
+
+
+def _short(node: str) -> str:
+    """`ip-10-0-1-7` of `ip-10-0-1-7.ap-northeast-2.compute.internal`."""
+    return ", ".join(each.partition(".")[0] for each in node.split(", "))
 
 
 def bandwidth(view: ReceiptView, words: Wording) -> Html | None:
@@ -67,7 +101,7 @@ def _bars(found: Sequence[Bandwidth], words: Wording, paper: Canvas) -> tuple[fl
     drawn: list[Child] = []
     y = 10.0
     for each in found:
-        called = f"{each.check} · {each.node}" if each.node else each.check
+        called = f"{each.check} · {_short(each.node)}" if each.node else each.check
         slow = each.floor is not None and each.measured < each.floor
         length = float(each.measured / most) * width
         top = y + 14

@@ -1,5 +1,7 @@
 """The receipt as a page: what was open for whom, its cost, its checks, and the proof of zero."""
 
+from datetime import timedelta
+
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, moments, timeline
 from lamplighter.pages.evidence import bandwidth, findings, verdicts, zero
@@ -82,9 +84,7 @@ def _figures(view: ReceiptView, words: Wording) -> Html:
         rows.append((words("figure.gpu-minutes"), f"{view.gpu_minutes:,}", ""))
     rows.append((words("figure.node-hours"), f"{view.node_seconds / 3600:,.2f}", ""))
     if view.minutes_to_ready is not None:
-        rows.append(
-            (words("figure.ready"), words("figure.minutes", minutes=f"{view.minutes_to_ready:g}"), "")
-        )
+        rows.append((words("figure.ready"), words.length(timedelta(minutes=view.minutes_to_ready)), ""))
     if view.proof_of_zero.at:
         rows.append(
             (words("figure.zero"), words.clock(view.proof_of_zero.at), words.short_day(view.proof_of_zero.at))

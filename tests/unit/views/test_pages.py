@@ -1,5 +1,6 @@
 """What the pages say: every section of a receipt and of the lab, in the lab's zone and language."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -42,7 +43,7 @@ def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> N
         "3.69 USD",
         "of this, 0.02 USD after the end",
         "GPU-minutes179",
-        "6.5 min",
+        "6 min 30 s",
         "Read at Tue 1 Dec 21:31.",
         "minji asked for 30 minutes more",
         "No problem was found",
@@ -177,6 +178,27 @@ def test_a_new_lab_says_that_there_is_nothing_yet() -> None:
         "No lease has ended yet.",
         "0.00 USD",
     )
+
+
+def test_the_rows_of_a_budget_add_up_to_what_was_spent() -> None:
+    view = views.busy_lab()
+    spent = replace(view, budget=replace(view.budget, spent=views.usd("85.31")))
+    assert "without a lease1.000.000.00" in said(lab_page.page(spent, views.words()))
+    assert "without a lease0" not in said(lab_page.page(view, views.words()))
+
+
+def test_nodes_whose_checks_all_passed_are_one_line_with_short_names() -> None:
+    view = views.evening()
+    names = [f"ip-10-0-0-{number}.ap-northeast-2.compute.internal" for number in range(3)]
+    row = view.verdict_rows[0]
+    rows = [replace(row, node=name, verdict="passed") for name in names]
+    page = receipt(replace(view, verdict_rows=(*rows, replace(row, node="sick", verdict="failed"))))
+    [summary] = re.findall("<summary>(.*?)</summary>", page)
+    assert "3 nodes passed all checks" in summary
+    assert re.findall(r'<bdi title="([^"]*)">([^<]*)</bdi>', summary) == [
+        (name, name.partition(".")[0]) for name in names
+    ]
+    assert page.index(">sick<") < page.index("<summary>")
 
 
 def test_a_forecast_above_the_budget_is_said() -> None:

@@ -101,8 +101,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     wanted_names: set[str] = set()
     done: set[str] = set()
     workflow_arns = planner_services.lease_services.workflow_arns
-    planned: list[str] = []
-    started: list[str] = []
+    planned, started = list[str](), list[str]()
     for pool, leases in known.items():
         with going_on(failures, f"pool {pool}"):
             wanted = (
