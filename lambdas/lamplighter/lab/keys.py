@@ -8,7 +8,7 @@ from typing import Annotated, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
-from lamplighter.lab import other_words
+from lamplighter.data import other_words
 from lamplighter.lab.model import Lab
 from lamplighter.lab.types import Part
 

@@ -5,9 +5,9 @@ from typing import get_origin
 
 from pydantic_core import ErrorDetails
 
+from lamplighter.data.other_words import advice_for
 from lamplighter.lab import names as lab_names
 from lamplighter.lab.keys import Path, field_at, fields, hint, kind_at, nearest_key, part_at
-from lamplighter.lab.other_words import advice_for
 from lamplighter.lab.types import shown
 
 RIGHT = {
