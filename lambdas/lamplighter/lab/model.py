@@ -15,11 +15,10 @@ from lamplighter.errors import BadInput
 from lamplighter.lab.channels import Notify, Slack
 from lamplighter.lab.checks import Checks
 from lamplighter.lab.cluster import Cluster
-from lamplighter.lab.dcgm_exporter import DcgmExporter
-from lamplighter.lab.device_plugin import DevicePlugin
 from lamplighter.lab.events import Events
 from lamplighter.lab.exceptions import ExceptionDates, dates_of
 from lamplighter.lab.gpu import GpuOperator
+from lamplighter.lab.gpu_charts import DcgmExporter, DevicePlugin
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
 from lamplighter.lab.kinds import Trait

@@ -34,12 +34,12 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
         text = f"come to more than {LARGEST_KEPT // 1024} KiB of times together, put one at an https address"
         wrong.append((("calendars",), text))
     holidays: dict[str, list[date]] = {}
-    for path, name in _of_holidays(lab):
+    for at, name in _of_holidays(lab):
         if name not in holidays:
             try:
                 holidays[name] = list(_holidays(folder, name).days)
             except BadInput as error:
-                wrong.append((path, f"names {name}, which cannot be used: {error}"))
+                wrong.append((at, f"names {name}, which cannot be used: {error}"))
     return lab.model_copy(update={"calendars": texts or None, "holidays": holidays or None}), wrong
 
 
