@@ -228,7 +228,7 @@ def test_nobody_waits_for_nodes_that_pods_bring(lab: LabOnMoto) -> None:
     assert (awaited["wanted"], awaited["shortage"]) == (1, None)
     assert [each["id"] for each in awaited["instances"]] == lab.members  # type: ignore[attr-defined]
     assert str(read_line(awaited["with_pods"])) == (
-        "NodePool lab-gpu starts more nodes when pods ask for them, 2 at most in all"
+        "NodePool lab-ng-gpu starts more nodes when pods ask for them, 2 at most in all"
     )
     at = EIGHT + 20 * MINUTE
     assert capacity.ledger.progress("gpu", "cli-1") == {Stage.NODES: Noted(1, 1, at, at)}
@@ -242,7 +242,7 @@ def test_where_no_pod_has_asked_for_a_node_that_is_the_reason_and_no_shortage(la
 
     assert (awaited["wanted"], awaited["instances"], awaited["shortage"]) == (0, [], None)
     assert str(read_line(awaited["with_pods"])) == (
-        "no node yet: NodePool lab-gpu starts nodes when pods ask for them, 2 at most; "
+        "no node yet: NodePool lab-ng-gpu starts nodes when pods ask for them, 2 at most; "
         "then the lab checks the GPUs that no pod uses"
     )
     [nodes] = capacity.ledger.progress("gpu", "cli-1").values()

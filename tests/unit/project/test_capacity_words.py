@@ -1,10 +1,15 @@
-"""Only the folders of the port know what a node group is: a second kind of capacity changes no other line."""
+"""Only a kind's rooms know what it is: another kind of capacity changes no other line.
+
+Elsewhere code asks a pool what its kind has (lab/kinds.py), so the trait "node pool" is no word of NodePools here.
+"""
 
 import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
+from lamplighter.lab.kinds import Code
 from tests.checkout import ROOT
 
 WORDS = re.compile(r"node[-_ ]?group|auto[-_ ]?scaling|scaling[-_ ]group|\bASG\b", re.IGNORECASE)
@@ -27,6 +32,39 @@ EXCUSED = {
     "lambdas/lamplighter/domain/money/unguarded.py": "what the lab's groups that are always on cost",
 }
 
+#: What code says and calls.
+NODE_POOL = re.compile(r"node[-_]?pool|karpenter|auto[-_]?mode", re.IGNORECASE)
+NODE_POOL_ROOMS = (
+    "lambdas/lamplighter/domain/capacity/node_pool/",
+    "lambdas/lamplighter/domain/capacity/kinds.py",
+    "lambdas/lamplighter/domain/doctor/",
+    "lambdas/lamplighter/domain/diagnosis/",
+    "lambdas/lamplighter/domain/guard/node_pools/",
+    "lambdas/lamplighter/domain/pool/node_pool_adoption.py",
+    "lambdas/lamplighter/application/deploy/kinds.py",
+    "lambdas/lamplighter/application/deploy/node_pool/",
+)
+NODE_POOL_EXCUSED = {
+    "lambdas/lamplighter/domain/capacity/evidence.py": "a claim names its NodePool",
+    "lambdas/lamplighter/application/guard/outside.py": "reads that name, to leave the lab's own out",
+    "lambdas/lamplighter/domain/pool/adoption.py": "what else may start nodes in a cluster that a lab adopts",
+    "lambdas/lamplighter/domain/gpu/readiness.py": "AWS's label of a node that brings its device plugin",
+    "lambdas/lamplighter/domain/guard/breach.py": "a rule's name, which stands in ledgers",
+    "lambdas/lamplighter/application/guard/controllers.py": "asks whether Karpenter runs, which is a program",
+    "lambdas/lamplighter/application/guard/sweep.py": "the same program, in a failure's name",
+    "lambdas/lamplighter/application/capacity/prices.py": "the fee by its name in AWS's price list",
+}
+#: Files of one kind, which may ask whether a pool is of it.
+COMPARING = (
+    "lambdas/lamplighter/domain/capacity/node_pool/",
+    "lambdas/lamplighter/domain/pool/node_pool_adoption.py",
+    "lambdas/lamplighter/labfile/rules/auto_mode.py",
+    "lambdas/lamplighter/labfile/rules/karpenter.py",
+    "stacks/constructs/failsafe/ended_pool.py",
+    "stacks/constructs/pool/node_pool/",
+    "cli/plan/adopt",
+)
+
 #: What code says and calls. Comments may name EKS: the cluster is always one of EKS.
 EKS = re.compile(r"(?<![a-z])eks(?![a-z])", re.IGNORECASE)
 EKS_PORT = ("lambdas/lamplighter/domain/capacity/", "lambdas/lamplighter/application/deploy/node_group/")
@@ -38,8 +76,8 @@ EKS_EXCUSED = {
 }
 
 
-def sources() -> Iterator[tuple[str, str]]:
-    for folder in LOOKED_AT:
+def sources(*folders: str) -> Iterator[tuple[str, str]]:
+    for folder in folders or LOOKED_AT:
         for file in sorted((ROOT / folder).rglob("*.py")):
             yield file.relative_to(ROOT).as_posix(), file.read_text("utf-8")
 
@@ -68,6 +106,41 @@ def test_nothing_outside_the_port_names_a_kind_of_capacity() -> None:
     assert found == []
 
 
+def test_nothing_outside_its_rooms_names_a_node_pool() -> None:
+    found = [
+        f"{name}: {word}"
+        for name, text in sources()
+        if not name.startswith((*NODE_POOL_ROOMS, *NODE_POOL_EXCUSED, "cli/"))
+        for word in spoken(text)
+        if NODE_POOL.search(word)
+    ]
+
+    assert found == []
+
+
+def test_nothing_outside_a_kind_s_files_asks_whether_a_pool_is_of_it() -> None:
+    found = [
+        f"{name}:{node.lineno}: ask Pool.has, or let a match end in assert_never"
+        for name, text in sources("lambdas", "stacks", "cli", "local", "docs")
+        if not name.startswith(COMPARING)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Compare) and any(map(_is_code, (node.left, *node.comparators)))
+    ]
+
+    assert found == []
+
+
+def _is_code(side: ast.expr) -> bool:
+    match side:
+        case ast.Constant(value=str(said)):
+            return said in get_args(Code)
+        case ast.Attribute(value=ast.Name(id=name), attr="code"):
+            return name in {"KARPENTER", "AUTO_MODE"}
+        case ast.Name(id=name):
+            return name == "NODE_GROUP"
+    return False
+
+
 def test_nothing_outside_the_port_names_eks() -> None:
     found = [
         f"{name}: {word}"
@@ -84,9 +157,15 @@ def test_each_excuse_is_still_needed() -> None:
     named = [name for name, text in sources() if WORDS.search(text)]
 
     assert [excused for excused in EXCUSED if not any(name.startswith(excused) for name in named)] == []
+    named = [name for name, text in sources() if any(map(NODE_POOL.search, spoken(text)))]
+    assert [
+        excused for excused in NODE_POOL_EXCUSED if not any(name.startswith(excused) for name in named)
+    ] == []
     named = [name for name, text in sources() if any(map(EKS.search, spoken(text)))]
     assert [excused for excused in EKS_EXCUSED if not any(name.startswith(excused) for name in named)] == []
-    assert all((ROOT / path).exists() for path in (*PORT, *EXCUSED, *EKS_PORT, *EKS_EXCUSED))
+    assert all(
+        (ROOT / path).exists() for path in (*PORT, *EXCUSED, *NODE_POOL_ROOMS, *EKS_PORT, *EKS_EXCUSED)
+    )
 
 
 def test_the_pattern_knows_the_spellings() -> None:

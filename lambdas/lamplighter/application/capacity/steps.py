@@ -15,6 +15,7 @@ from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.capacity.evidence import Claim, Instance
+from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Awaited, Removal
 from lamplighter.domain.capacity.shortage import Shortage, short_of
@@ -108,7 +109,7 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     if len(running) >= wanted:
         return _arrived(wanted, running, None)
     if seen.dynamic:
-        name = capacity.lab.node_pool_name(pool)
+        name = identity(capacity.lab, pool).name
         return _arrived(len(running), running, None) | {"with_pods": _with_pods(name, len(running), wanted)}
     update = order.get("update_id")
     awaited = Awaited(wanted, len(members), since=asked, now=now, order=str(update) if update else None)
@@ -185,11 +186,11 @@ def _without_money(lease: Lease) -> Shortage:
     return short_of(LaunchCause.UNKNOWN, 0, lease.nodes, reason("capacity.no-money-to-ask-again"))
 
 
-def _with_pods(node_pool: str, running: int, most: int) -> str:
+def _with_pods(name: str, running: int, most: int) -> str:
     """Why a lease has fewer nodes than it may have, where pods bring them: as text, as a shortage is."""
     if not running:
-        return one_line(reason("capacity.no-node-yet", name=node_pool, most=most))
-    return one_line(reason("capacity.more-with-pods", name=node_pool, most=most))
+        return one_line(reason("capacity.no-node-yet", name=name, most=most))
+    return one_line(reason("capacity.more-with-pods", name=name, most=most))
 
 
 def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None) -> dict[str, object]:

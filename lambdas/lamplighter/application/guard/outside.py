@@ -12,7 +12,7 @@ from lamplighter import clock
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.capacity.evidence import Claim
-from lamplighter.domain.capacity.kinds import known_tags, named_in
+from lamplighter.domain.capacity.kinds import identity, known_tags, named_in
 from lamplighter.domain.guard.breach import Breach
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.node_pools.outside import GRACE
@@ -57,7 +57,7 @@ def outside_pools(
     if not found:
         return ()
     claimed = claims.of(sorted({named_in(tags) for _, tags in found} - {""}))
-    by_instance, ours = node_claims(), {lab.node_pool_name(pool) for pool in lab.pools_with("node pool")}
+    by_instance, ours = node_claims(), {identity(lab, pool).name for pool in lab.pools_with("node pool")}
     outside = (
         outside_instance(instance, tags, by_instance)
         for instance, tags in found
