@@ -93,11 +93,11 @@ EQUAL: dict[tuple[str, str, str], str] = {
         "none is wanted by either, and so many are always ready"
     ),
     (
-        f"{_DOMAIN}/diagnosis/rules/symptoms.py",
+        f"{_DOMAIN}/gpu/xid_log.py",
         "at = 0",
         "at = -1",
     ): "a search that begins before the text begins with it",
-    (f"{_DOMAIN}/diagnosis/rules/symptoms.py", _AROUND.format(0), _AROUND.format(1)): (
+    (f"{_DOMAIN}/gpu/xid_log.py", _AROUND.format(0), _AROUND.format(1)): (
         "an empty line before it is stripped, and says nothing"
     ),
     (

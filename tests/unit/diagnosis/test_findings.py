@@ -10,8 +10,9 @@ from lamplighter.domain.diagnosis.brief import in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
 from lamplighter.domain.diagnosis.events import events_by_object
 from lamplighter.domain.diagnosis.findings import Diagnosis, DiagnosisFinding, Gathered, InProgress
-from lamplighter.domain.diagnosis.rules.symptoms import condition_xid, lost, symptom, xids
+from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
+from lamplighter.domain.gpu.xid_log import condition_xid, xids
 from lamplighter.reasons.reason import Reason, draw, reason
 from lamplighter.values.clock_time import clock_time
 from tests.snapshots import Document

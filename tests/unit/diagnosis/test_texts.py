@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom, xids
+from lamplighter.domain.diagnosis.rules.symptoms import lost, symptom
+from lamplighter.domain.gpu.xid_log import xids
 from tests.diagnosis_cases import conditions
 from tests.snapshots import at_work, told
 

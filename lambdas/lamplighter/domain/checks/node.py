@@ -13,10 +13,10 @@ from lamplighter.domain.checks.verdicts.verdict import (
     not_proven,
     passed,
 )
-from lamplighter.domain.diagnosis.rules.symptoms import condition_xid, xids
 from lamplighter.domain.gpu import errors
 from lamplighter.domain.gpu.errors import STICKY, GpuAction
 from lamplighter.domain.gpu.instance_types import GpuType
+from lamplighter.domain.gpu.xid_log import condition_xid, xids
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Reason, Sentences, reason

@@ -16,6 +16,7 @@ from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.gpu import errors
 from lamplighter.domain.gpu.errors import STICKY, GpuAction
 from lamplighter.domain.gpu.sharing import MIG_STATE
+from lamplighter.domain.gpu.xid_log import condition_xid, xids
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 HARDWARE = "AcceleratedHardwareReady"
@@ -72,7 +73,7 @@ def _of_condition(snapshot: Snapshot, node: Node) -> Iterator[_Fault]:
     code = text(state, "reason")
     if not _unhealthy(node) or code == COUNT_MISMATCH or errors.of_monitoring(code):
         return
-    xid = symptoms.condition_xid(code)
+    xid = condition_xid(code)
     action = errors.agent_action(code, node.instance_type, xid)
     if action is None and xid is None:
         # other_fault says it, where nothing else explains what is missing.
@@ -100,7 +101,7 @@ def _of_logs(snapshot: Snapshot, node: Node) -> Iterator[_Fault]:
     short = node.short_of(snapshot.gpus_per_node)
     for pod in snapshot.pods_on(node):
         log = snapshot.logs(pod)
-        for report in errors.reports(symptoms.xids(log, snapshot.now, snapshot.since), node.instance_type):
+        for report in errors.reports(xids(log, snapshot.now, snapshot.since), node.instance_type):
             action = report.action
             # The device plugin takes a GPU away for more Xids than those that are fatal.
             taken = short is not None and "XidCriticalError" in report.line
@@ -116,7 +117,7 @@ def _of_events(snapshot: Snapshot, node: Node) -> Iterator[_Fault]:
     if text(condition(node.item, HARDWARE), "status") == "True":
         return
     for event in snapshot.node_events(node):
-        xid = symptoms.condition_xid(event.reason)
+        xid = condition_xid(event.reason)
         action = None if xid is None else errors.xid_action(xid, node.instance_type)
         if xid is not None and (action is None or action.fatal):
             yield _Fault(action, (str(event), _unlisted(xid, action)))
@@ -180,7 +181,7 @@ def other_fault(snapshot: Snapshot, node: Node) -> Said | None:
         return None
     if errors.of_monitoring(code):
         return _together((*_quoted(snapshot, node), reason("finding.evidence.monitoring-fault")))
-    xid = symptoms.condition_xid(code)
+    xid = condition_xid(code)
     if xid is not None or errors.agent_action(code) is not None:
         return None
     return _together(_quoted(snapshot, node))

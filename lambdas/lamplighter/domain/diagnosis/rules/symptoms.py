@@ -4,9 +4,11 @@ Owns the texts. The rules decide whose text counts, and when.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
+
+from lamplighter.domain.gpu.xid_log import around, log_lines
 
 NVML_MISSING = "nvml-missing"
 """Not a cause yet: on an image without the driver it becomes wrong-ami, else runtime-missing."""
@@ -116,11 +118,6 @@ _WORDS = (
     "cidrblocks",
 )
 _LOST = re.compile(r"Failed to initialize NVML: Unknown Error|GPU is lost|fallen off the bus", re.IGNORECASE)
-# Not SXid, which is a number of an NVSwitch.
-_XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|\bXid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
-_CONDITION_XID = re.compile(r"NvidiaXID(\d{1,4})(?:Error|Warning)?")
-_KLOG = re.compile(r"[IWEF](\d{2})(\d{2}) (\d{2}):(\d{2}):(\d{2})")
-_STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
 
 
 @dataclass(frozen=True)
@@ -136,7 +133,7 @@ def symptom(texts: Iterable[str], now: datetime, since: datetime) -> Symptom | N
     candidates = [lines for printed in texts if (lines := _candidate_lines(printed))]
     for cause, pattern in _SYMPTOMS:
         for printed in candidates:
-            for line in _lines(printed, pattern, now, since):
+            for line in log_lines(printed, pattern, now, since):
                 return Symptom(cause, line)
     return None
 
@@ -151,7 +148,7 @@ def _candidate_lines(printed: str) -> str:
     for word in _WORDS:
         place = low.find(word)
         while place >= 0:
-            begin, end = _around(printed, place, place)
+            begin, end = around(printed, place, place)
             lines.add((begin, end))
             place = low.find(word, end)
     return "\n".join(printed[begin:end] for begin, end in sorted(lines))
@@ -159,56 +156,4 @@ def _candidate_lines(printed: str) -> str:
 
 def lost(log: str, now: datetime, since: datetime) -> str | None:
     """The line by which a pod reports that it lost its GPU."""
-    return next(iter(_lines(log, _LOST, now, since)), None)
-
-
-def xids(log: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
-    """XIDs in a log, with their lines."""
-    if "Xid" not in log:
-        return
-    for line in _lines(log, _XID, now, since):
-        for match in _XID.finditer(line):
-            yield int(match[1] or match[2]), line
-
-
-def condition_xid(code: str) -> int | None:
-    """The XID that the `reason` of a node condition or event names."""
-    match = _CONDITION_XID.search(code)
-    return int(match[1]) if match else None
-
-
-def _lines(printed: str, pattern: re.Pattern[str], now: datetime, since: datetime) -> Iterator[str]:
-    """Lines in which the pattern occurs, except those whose time stamp is before `since`."""
-    at = 0
-    while match := pattern.search(printed, at):
-        begin, end = _around(printed, match.start(), match.end())
-        line = printed[begin:end].strip()
-        stamp = _stamped(line, now)
-        if stamp is None or stamp >= since:
-            yield line
-        at = end
-
-
-def _around(printed: str, first: int, last: int) -> tuple[int, int]:
-    """Where the line or lines that contain these positions begin and end."""
-    end = printed.find("\n", last)
-    return printed.rfind("\n", 0, first) + 1, len(printed) if end == -1 else end
-
-
-def _stamped(line: str, now: datetime) -> datetime | None:
-    """The time stamp of a line, in klog's form (no year, UTC) or RFC 3339; None where it has none."""
-    if match := _STAMP.match(line):
-        try:
-            return datetime.fromisoformat(match[1] + (match[2] or "Z")).astimezone(UTC)
-        except (ValueError, OverflowError):
-            return None
-    match = _KLOG.match(line)
-    if not match:
-        return None
-    month, day, hour, minute, second = (int(part) for part in match.groups())
-    try:
-        read = datetime(now.year, month, day, hour, minute, second, tzinfo=UTC)
-        # In January, a line of December is from the year before.
-        return read.replace(year=now.year - 1) if read - now > timedelta(days=1) else read
-    except ValueError:
-        return None
+    return next(iter(log_lines(log, _LOST, now, since)), None)
