@@ -70,6 +70,8 @@ RULES = f"""## Time
 - A pod names its node, so no autoscaler adds one. It tolerates the pool's taints and no others.
 - A GPU with time slices is tested as one GPU. DCGM from level 2 on and collectives need whole GPUs. With MPS or MIG
   they are not judged.
+- Of three or more nodes of one type, the slowest is named with its distance, where it is at least 10 % behind the
+  median of the others. That changes no verdict: a floor finds a broken node, this one finds a slow one.
 - A collective between two nodes is an Indexed Job of two pods. They connect through a headless Service with `torchrun`,
   without MPI. It prints the table of nccl-tests. If the ranks do not connect and NCCL prints nothing, the path between
   the nodes is blocked.

@@ -4,22 +4,25 @@ It reads logs and events. The step knows which checks there were and how they en
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from decimal import Decimal
 
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import pods
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.application.cluster.run import Run
 from lamplighter.domain.checks import node as checks_node
+from lamplighter.domain.checks.gpu_proof import BANDWIDTH
 from lamplighter.domain.checks.ladder_progress import CheckEnding
 from lamplighter.domain.checks.placement import GpuNode, NotJudged, fetches
+from lamplighter.domain.checks.straggler import stragglers
 from lamplighter.domain.checks.time_limit import pull_of, ran_for
 from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Verdict
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.lab.model import Lab
-from lamplighter.reasons.reason import Reason, reason
+from lamplighter.reasons.reason import Reason, Sentences, reason
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 #: The device plugin's pods by a label, and the container that prints: the operator's, and the chart's.
@@ -92,7 +95,23 @@ def verdicts(
     for node in nodes:
         printed = _plugin_log(connection, node)
         add("xid", node, checks_node.xid(node.facts, printed, connection.server_time or clock.now()))
-    return judged, list(not_judged.values())
+    return _with_stragglers(judged, nodes), list(not_judged.values())
+
+
+def _with_stragglers(judged: Sequence[Judged], nodes: Sequence[GpuNode]) -> list[Judged]:
+    """The rows, where the slowest of equal nodes is told with its distance. No verdict changes."""
+    kinds = {node.name: node.kind.instance_type for node in nodes}
+    figures: dict[tuple[str, str], dict[str, Decimal]] = {}
+    for row in judged:
+        if (figure := row.verdict.measurements.get(BANDWIDTH)) is not None:
+            figures.setdefault((row.check, kinds[row.node]), {})[row.node] = Decimal(str(figure))
+    slow = {key: stragglers(of_nodes) for key, of_nodes in figures.items()}
+    rows = []
+    for row in judged:
+        why = slow.get((row.check, kinds[row.node]), {}).get(row.node)
+        told = replace(row.verdict, reason=Sentences((row.verdict.reason, why))) if why else row.verdict
+        rows.append(replace(row, verdict=told))
+    return rows
 
 
 def _judged(
