@@ -63,9 +63,11 @@ def test_what_would_run_into_the_next_window_is_full_as_well(door: Knocks) -> No
     assert list(buttons(door.type("open 1 for 90m"))) == ["keep-until", "add"]
 
 
-def test_what_no_waiting_would_change_is_left_to_the_lab_to_refuse(door: Knocks) -> None:
+def test_for_what_no_waiting_would_change_nobody_waits(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
-    assert list(buttons(door.type("open 9"))) == ["keep-until", "add"]
+    said = door.type("open 9")
+    assert "Nothing changed: 9 nodes were asked for, and pool gpu has at most 2." in said["text"]
+    assert list(buttons(said)) == ["keep-until"]
 
 
 def test_an_offer_is_one_command_however_often_it_is_pressed(door: Knocks) -> None:
