@@ -20,6 +20,13 @@ Answer = tuple[int, Any]
 LABEL, ENDS_AT = "karpenter.sh/nodepool", "karpenter.sh/nodeclaim-termination-timestamp"
 KEPT_EVENTS = timedelta(hours=1)
 GONE: Answer = (404, {"message": "not found"})
+CONTROLLER: Json = {
+    "image": "public.ecr.aws/karpenter/controller:1.14.3",
+    "env": [
+        {"name": "INTERRUPTION_QUEUE", "value": "gpu-lab-karpenter"},
+        {"name": "FEATURE_GATES", "value": "StaticCapacity=true"},
+    ],
+}
 
 
 @dataclass
@@ -192,6 +199,8 @@ class NodePoolObjects:
                 return 200, {}
             case ("GET", ["apis", "apps", "v1", "namespaces", "kube-system", "deployments", "karpenter"]):
                 return 200, self._deployment()
+            case ("GET", ["apis", "apps", "v1", "deployments"]):
+                return 200, {"items": [self._deployment()]}
             case ("GET", ["apis", "karpenter.sh" | "karpenter.k8s.aws", "v1"]):
                 kinds = ("nodepools", "nodeclaims", "ec2nodeclasses")
                 return 200, {"resources": [{"name": kind} for kind in kinds]}
@@ -202,7 +211,7 @@ class NodePoolObjects:
         pods = 2 if self.controller_runs() else 0
         return {
             "metadata": {"name": "karpenter", "namespace": "kube-system"},
-            "spec": {"replicas": pods},
+            "spec": {"replicas": pods, "template": {"spec": {"containers": [CONTROLLER]}}},
             "status": {"availableReplicas": pods},
         }
 
