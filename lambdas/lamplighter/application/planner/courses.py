@@ -91,7 +91,7 @@ class _CheckedCourse:
             pool = lab.pool_of(window)
             entry = Entry(now, pool, "course-calendar", "planner", what, fault)
             key = f"course-{window.name}-unread-{now:%Y%m%d}"
-            with going_on(failures, f"calendar of window {window.name}"):
+            with going_on(failures, f"calendar {window.name}"):
                 once(ledger, key, entry, lambda: _send(lab, notices, window, what))
 
         texts = {window: copy.text for window, copy in copies.items() if copy.text is not None}
@@ -138,7 +138,7 @@ class _Poll:
         """Read the addresses that are due, each once, however many windows follow it."""
         names = {window.name for window in online}
         for deleted in set(copies) - names:
-            with going_on(self._failures, f"calendar of window {deleted}"):
+            with going_on(self._failures, f"calendar {deleted}"):
                 self._ledger.forget_course_copy(deleted)
         after = {name: copy for name, copy in copies.items() if name in names}
         due = [
@@ -151,7 +151,7 @@ class _Poll:
         read = {address: self._read(address) for address in addresses}
         for window in due:
             if window.calendar in read:
-                with going_on(self._failures, f"calendar of window {window.name}"):
+                with going_on(self._failures, f"calendar {window.name}"):
                     after[window.name] = self._kept(window, copies.get(window.name), *read[window.calendar])
         return after
 
