@@ -58,19 +58,15 @@ def of_the_programs() -> dict[Path, str]:
 
 def of_the_templates(assembly: Path) -> dict[Path, str]:
     """Pages from the default lab's templates, by their path in the checkout."""
-    cluster, controller, slack, events = (
-        _template(assembly, name) for name in ("cluster", "controller", "slack", "events")
-    )
+    cluster, controller = (_template(assembly, name) for name in ("cluster", "controller"))
     return {
         PAGES / "cost.md": cost.page(assembly, LAB),
         PAGES / "operation" / "permissions.md": permissions.page(
-            {"controller": controller, "Slack": slack, "events": events, "cluster": cluster},
-            LAB.name,
-            LAB.region,
+            {"controller": controller, "cluster": cluster}, LAB.name, LAB.region
         ),
-        PAGES / "operation" / "alarms.md": alarms.page([controller, events], LAB.name),
+        PAGES / "operation" / "alarms.md": alarms.page([controller], LAB.name),
         ASYNCHRONOUS: asynchronous.page(
-            (ROOT / ASYNCHRONOUS).read_text("utf-8"), [controller, slack, events, cluster], LAB.name
+            (ROOT / ASYNCHRONOUS).read_text("utf-8"), [controller, cluster], LAB.name
         ),
     }
 

@@ -73,8 +73,6 @@ def _text(value: object, resources: Mapping[str, Any]) -> str:
     match value:
         case {"Ref": name} | {"Fn::GetAtt": [name, _]}:
             return PSEUDO.get(str(name)) or _called(resources[str(name)])
-        case {"Fn::GetStackOutput": {"OutputName": name}}:
-            return f"output {name}"
         case {"Fn::Join": [between, parts]}:
             return str(between).join(_text(part, resources) for part in parts)
         case _:

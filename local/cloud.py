@@ -204,7 +204,7 @@ class Cloud:
 
     def endpoints(self) -> Endpoints:
         """The addresses and credentials at this instant."""
-        slack_url = self._installed.url(self.aws.around, f"{self.lab.name}-slack")
+        slack_url = self._installed.url(self.aws.around, f"{self.lab.name}-controller")
         return Endpoints(
             endpoint=self.aws.endpoint,
             region=self.lab.region,

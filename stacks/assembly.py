@@ -15,10 +15,8 @@ from stacks.cluster_stack import ClusterStack
 from stacks.constructs.bound_roles import BoundRoles
 from stacks.constructs.functions.log_retention import KeepLogsShort
 from stacks.controller_stack import ControllerStack
-from stacks.events_stack import EventsStack
 from stacks.layer import CHECKOUT
 from stacks.names import Names
-from stacks.slack_stack import SlackStack
 
 DEFAULT_LAB = "lab.yaml"
 REPLACES_BOUNDARIES = "@aws-cdk/core:permissionsBoundary"
@@ -63,21 +61,6 @@ def build(lab: Lab, out: Path) -> App:
     for cluster in stacks:
         controller.add_stack_dependency(cluster)
     stacks.append(controller)
-    if lab.slack is not None:
-        slack = SlackStack(
-            app,
-            f"{lab.name}-slack",
-            lab=lab,
-            slack=lab.slack,
-            names=names,
-            controller=controller.stack_name,
-        )
-        slack.add_stack_dependency(controller)
-        stacks.append(slack)
-    if lab.events is not None:
-        bus = EventsStack(app, f"{lab.name}-events", lab=lab, names=names, controller=controller.stack_name)
-        bus.add_stack_dependency(controller)
-        stacks.append(bus)
     for stack in stacks:
         # The stack's own tag finds the lab; CloudFormation puts it on what the stack makes.
         stack.tags.set_tag(LAB_TAG, lab.name)

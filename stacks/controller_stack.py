@@ -1,14 +1,15 @@
-"""The controller: ledger, functions, workflows, schedules, rules, failsafe role, alarms.
+"""The controller: ledger, functions, workflows, schedules, rules, failsafe role, alarms, Slack and the lab's bus.
 
 It is deployed beside a created or an adopted cluster and knows the cluster's resources by name. On a destroy
 CloudFormation deletes LastClosed first: it brings every pool to zero while the other resources still exist.
 """
 
 import hashlib
+from collections.abc import Sequence
 
 from aws_cdk import CfnOutput, Duration, Stack
 from aws_cdk import aws_ssm as ssm
-from constructs import Construct
+from constructs import Construct, IConstruct
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
@@ -17,6 +18,7 @@ from stacks.constructs.channels import Channels
 from stacks.constructs.cluster_access import cluster_access
 from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
+from stacks.constructs.events import Events
 from stacks.constructs.failsafe.machine import failsafe_machine
 from stacks.constructs.functions.functions import FunctionCode
 from stacks.constructs.functions.lab_functions import LabFunctions
@@ -33,6 +35,7 @@ from stacks.constructs.pool.curfew import Curfew
 from stacks.constructs.pool.node_pool.bar_tried import launch_bar_step
 from stacks.constructs.pool.node_pool.lock_off import lock_off_steps
 from stacks.constructs.rule_queues import admit_rules_together
+from stacks.constructs.slack import Slack
 from stacks.constructs.workflows.change import ChangeLab
 from stacks.constructs.workflows.close_lab import CloseLab
 from stacks.constructs.workflows.doctor import Doctor
@@ -89,6 +92,28 @@ class ControllerStack(Stack):
             self, "Doctor", lab=lab, names=names, code=code, permissions=permissions, channels=channels
         )
         commands = Commands(self, "Commands", names=names, code=code, permissions=permissions)
+        slack = lab.slack and Slack(
+            self,
+            "Slack",
+            lab=lab,
+            slack=lab.slack,
+            names=names,
+            code=code,
+            permissions=permissions,
+            channels=channels,
+            pages=shelf.bucket,
+            stream_arn=ledger.stream_arn,
+        )
+        events = lab.events and Events(
+            self,
+            "Events",
+            lab=lab,
+            names=names,
+            code=code,
+            permissions=permissions,
+            channels=channels,
+            stream_arn=ledger.stream_arn,
+        )
         steps = functions.by_name()
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
         opening = OpenLab(
@@ -167,7 +192,7 @@ class ControllerStack(Stack):
         # A claim that another lab holds fails the deploy before a function of this lab knows the pool.
         functions.node.add_dependency(*claims)
         curfew.node.add_dependency(*claims, *failsafe)
-        everything = [
+        everything: list[IConstruct] = [
             ledger,
             channels,
             schedules,
@@ -176,6 +201,7 @@ class ControllerStack(Stack):
             pages,
             doctor,
             commands,
+            *(channel for channel in (slack, events) if channel),
             close,
             opening,
             extend,
@@ -186,14 +212,8 @@ class ControllerStack(Stack):
             curfew,
             *entries,
         ]
-
         if lab.cluster.existing is not None and lab.pools_with("launch bar"):
-            tried = launch_bar_step(self, lab, cluster_name=names.cluster, function=functions.deploy)
-            tried.node.add_dependency(functions, *entries)
-            locks = lock_off_steps(self, lab, function=functions.deploy)
-            for step in locks:
-                step.node.add_dependency(functions)
-            everything += [tried, *locks]
+            everything += self._node_pool_steps(lab, names, functions, entries)
         plan = deploy_step(
             self,
             "PlanNow",
@@ -232,11 +252,11 @@ class ControllerStack(Stack):
             pools=list(lab.pools),
             close_lab=close.workflow,
         )
-        # CloudFormation deletes it first, so the resources that close pools exist until zero is proven.
+        # CloudFormation deletes it first, so all that closes pools, or tells of it, exists until zero is proven.
         last.closed.node.add_dependency(*everything, plan, pools, currency, swept, alarms)
 
         admit_rules_together(channels.dead_letters)
-        # The command line and the Slack stack read these outputs.
+        # The command line and people read these outputs.
         for name, value in {
             "LabName": lab.name,
             "Region": lab.region,
@@ -249,9 +269,21 @@ class ControllerStack(Stack):
             "ChangeLabArn": change.workflow.state_machine_arn,
             "ExperimentArn": experiment.workflow.state_machine_arn,
             "PagesBucket": shelf.bucket.bucket_name,
-            "LedgerStreamArn": ledger.stream_arn,
+            **({"SlackUrl": slack.url, "SlackSecretArn": slack.secret_arn} if slack else {}),
+            **({"EventBusName": names.event_bus} if events else {}),
         }.items():
             CfnOutput(self, name, value=value)
+
+    def _node_pool_steps(
+        self, lab: Lab, names: Names, functions: LabFunctions, entries: Sequence[IConstruct]
+    ) -> list[IConstruct]:
+        """Of an adopted cluster: a try of the launch bar at a deploy, and the locks taken off at a destroy."""
+        tried = launch_bar_step(self, lab, cluster_name=names.cluster, function=functions.deploy)
+        tried.node.add_dependency(functions, *entries)
+        locks = lock_off_steps(self, lab, function=functions.deploy)
+        for step in locks:
+            step.node.add_dependency(functions)
+        return [tried, *locks]
 
     def _claim(self, lab: Lab, names: Names, pool: str) -> ssm.CfnParameter:
         """One guarded node group belongs to one lab: a second claim fails, since the parameter's name is taken."""

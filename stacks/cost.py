@@ -41,6 +41,9 @@ SQS_CALLS_A_REQUEST = Decimal(4)
 METRICS = len(Stage) + 6
 CENT = Decimal("0.01")
 
+SLACK, EVENTS = "Slack", "Events"
+"""The controller's constructs that a lab has only with a key: the names of their resources begin so."""
+
 Template = Mapping[str, Any]
 
 
@@ -58,8 +61,19 @@ def price(name: str) -> Decimal:
     return Decimal(_prices()[name])
 
 
+def part(template: Template, construct: str) -> Template:
+    """The resources of one construct of the controller."""
+    return {"Resources": {n: r for n, r in template["Resources"].items() if n.startswith(construct)}}
+
+
 def controller(template: Template) -> list[CostLine]:
-    """The controller of an idle lab: the guard sweeps, the planner plans, alarms watch."""
+    """The controller of an idle lab without Slack and events: the guard sweeps, the planner plans, alarms watch."""
+    resources = template["Resources"].items()
+    return _idle({"Resources": {n: r for n, r in resources if not n.startswith((SLACK, EVENTS))}})
+
+
+def _idle(template: Template) -> list[CostLine]:
+    """What runs, waits and watches while nobody uses the lab."""
     lines = []
     runs_in_all = Decimal(0)
     functions = _named(template, "AWS::Lambda::Function")
@@ -99,12 +113,12 @@ def controller(template: Template) -> list[CostLine]:
 
 def events(template: Template) -> list[CostLine]:
     """The bus of an idle lab: nobody puts a request, and the lab tells nothing."""
-    return [line for line in controller(template) if line.amount]
+    return [line for line in _idle(part(template, EVENTS)) if line.amount]
 
 
 def slack(template: Template) -> list[CostLine]:
     """Slack of an idle lab: nobody types, and no function runs."""
-    return [CostLine("secret", "1", price("secret_month")), _queue(template)]
+    return [CostLine("secret", "1", price("secret_month")), _queue(part(template, SLACK))]
 
 
 def _queue(template: Template) -> CostLine:
@@ -130,7 +144,8 @@ def events_of_a_window(template: Template) -> list[CostLine]:
     """One window that somebody opens and closes by an event."""
     put = REQUESTS_OF_A_WINDOW + TOLD_IN_A_WINDOW
     runs = REQUESTS_OF_A_WINDOW + TOLD_IN_A_WINDOW
-    memory = max(Decimal(function["MemorySize"]) for function in _of_type(template, "AWS::Lambda::Function"))
+    functions = _of_type(part(template, EVENTS), "AWS::Lambda::Function")
+    memory = max(Decimal(function["MemorySize"]) for function in functions)
     run = SECONDS_A_RUN * memory / 1024 * price("lambda_arm_gib_second") + price("lambda_request")
     calls = REQUESTS_OF_A_WINDOW * SQS_CALLS_A_REQUEST
     units = READS_A_RUN * price("dynamodb_read_unit") + WRITES_A_RUN * price("dynamodb_write_unit")
@@ -197,13 +212,11 @@ def total(lines: Iterable[CostLine]) -> Decimal:
 def page(assembly: Path, lab: Lab) -> str:
     """The page of a lab's assembly."""
     standing = cluster(_read(assembly, f"{lab.name}-cluster"), lab.region)
-    idle = controller(_read(assembly, f"{lab.name}-controller"))
-    with_slack = slack(_read(assembly, f"{lab.name}-slack"))
+    read = _read(assembly, f"{lab.name}-controller")
+    idle, with_slack, bus = controller(read), slack(read), events(read)
     polls = next(line.amount for line in with_slack if line.what == "polls of the queue")
     known = _prices()
-    read = _read(assembly, f"{lab.name}-controller")
-    bus = _read(assembly, f"{lab.name}-events")
-    window = total(events_of_a_window(bus))
+    window = events_of_a_window(read)
     return f"""# What it costs
 
 Generated from the templates of the default lab, with events, by `make docs`. USD a month of {HOURS} hours, in
@@ -257,16 +270,16 @@ A window adds its workflows' transitions, {price("state_transition") * 1000:.4f}
 ## Events
 
 A lab without the key `events` has no bus, no queue and no such function, and pays nothing for them. A lab with it pays
-{_shown(total(events(bus)))} a month while nobody puts an event:
+{_shown(total(bus))} a month while nobody puts an event:
 
-{_rows(events(bus))}
+{_rows(bus)}
 
 Lambda asks the queue for requests all the time, also when there are none. That is the largest part. An account has a
 million requests to SQS a month free, and ten alarms.
 
-A window that is opened and closed by an event costs {window:.5f} more in all:
+A window that is opened and closed by an event costs {total(window):.5f} more in all:
 
-{_rows(events_of_a_window(bus), places=7)}
+{_rows(window, places=7)}
 
 EventBridge bills each custom event that is put, for every 64 KB of it. A rule of your own on the bus costs nothing;
 what such a rule delivers to another account's bus is a custom event for the lab's account. Whoever puts events that the

@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 LAB = "lab.yaml"
 WORDS = {LineOutcome.OK: "ok", LineOutcome.NOT_OK: "not ok", LineOutcome.NOT_KNOWN: "not known"}
 COLOURS = {LineOutcome.OK: "green", LineOutcome.NOT_OK: "bold red", LineOutcome.NOT_KNOWN: "yellow"}
-SLACK_SECRET = "SlackSecretArn"  # noqa: S105 -- an output of the Slack stack
+SLACK_SECRET = "SlackSecretArn"  # noqa: S105 -- an output of the controller
 
 
 @dataclass(frozen=True)
@@ -114,19 +114,16 @@ def _before(file: str) -> _Target:
 
 def _after(lab_name: str | None) -> _Target:
     from cli.deployment import find  # noqa: PLC0415 -- help needs none of it
-    from lamplighter.adapters.aws.cloudformation import Stacks  # noqa: PLC0415
     from lamplighter.adapters.aws.kept_courses import kept_courses  # noqa: PLC0415
     from lamplighter.adapters.doctor import caller  # noqa: PLC0415
     from lamplighter.adapters.doctor.collect import Examination  # noqa: PLC0415
 
     deployed = find(lab_name)
-    outputs: list[Mapping[str, str]] = [stack.outputs for stack in Stacks().of_labs(deployed.name)]
-    secrets = [stack[SLACK_SECRET] for stack in outputs if SLACK_SECRET in stack]
     examination = Examination(
         deployed.lab,
         region=caller.configured_region(),
         ledger=deployed.ledger,
-        slack_secret=secrets[0] if secrets else None,
+        slack_secret=deployed.outputs.get(SLACK_SECRET),
         courses=partial(kept_courses, deployed.lab, deployed.ledger),
     )
     return _Target(

@@ -1,10 +1,11 @@
 """`lamplighter slack`: prints the manifest of the Slack app, and stores its two secrets.
 
-docs/how-to/set-up/install-slack.md has the steps. The Slack stack answers the app's requests.
+docs/how-to/set-up/install-slack.md has the steps. The deployed lab answers the app's requests.
 """
 
 import re
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,6 @@ from cli import deployment, printing
 from cli.look_after import slack_manifest
 from cli.options import AsJson, LabName
 from cli.use import agreed
-from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.errors import BadInput
 from lamplighter.lab.channels import Slack
 from lamplighter.lab.model import Lab
@@ -125,10 +125,11 @@ def _slack_of(lab: Lab, source: str) -> Slack:
     return lab.slack
 
 
-def _outputs(lab_name: str | None) -> dict[str, str]:
-    """The outputs of the lab's Slack stack."""
-    lab = deployment.find(lab_name).name
-    for stack in Stacks().of_labs(lab):
-        if "SlackUrl" in stack.outputs:
-            return dict(stack.outputs)
-    raise BadInput(f"the lab {lab} has no Slack stack, add `slack: {{channel: C…}}` to its file and deploy")
+def _outputs(lab_name: str | None) -> Mapping[str, str]:
+    """The outputs of the lab's controller, which has Slack's."""
+    deployed = deployment.find(lab_name)
+    if "SlackUrl" not in deployed.outputs:
+        raise BadInput(
+            f"the lab {deployed.name} has no Slack, add `slack: {{channel: C…}}` to its file and deploy"
+        )
+    return deployed.outputs

@@ -27,7 +27,7 @@ class Installed:
     bot_token: str = field(default_factory=lambda: f"xoxb-local-{secrets.token_hex(12)}", repr=False)
 
     def fill_in(self, around: ServiceContext, stack: str) -> None:
-        """Writes both where the functions of a Slack stack read them, unless they exist; nothing for another stack."""
+        """Writes both where a controller's functions for Slack read them, unless they exist; else nothing."""
         arn = _outputs(around, stack).get("SlackSecretArn")
         if arn is None:
             return
@@ -42,7 +42,7 @@ class Installed:
             around.call("secretsmanager", "put_secret_value", {"SecretId": arn, "SecretString": self._text()})
 
     def url(self, around: ServiceContext, stack: str) -> str | None:
-        """The full address to which Slack posts, as it is on this machine; None without such a stack."""
+        """The full address to which Slack posts, as it is on this machine; None without Slack."""
         url = _outputs(around, stack).get("SlackUrl")
         return url and _AT_AWS.sub(rf"{around.endpoint}{PAGE}/\1/", url)
 

@@ -99,7 +99,7 @@ class Alarms(Construct):
 
 
 def waiting_alarm(
-    scope: Construct, *, what: str, queue: sqs.IQueue, name: str, taker: str, pages: str
+    scope: Construct, *, what: str, queue: sqs.IQueue, name: str, taker: str, pages: sns.ITopic
 ) -> None:
     """The alarm on a queue whose function `taker` takes nothing: it is throttled, or its mapping is switched off."""
     alarm = cloudwatch.Alarm(
@@ -118,4 +118,4 @@ def waiting_alarm(
         evaluation_periods=1,
         treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
     )
-    alarm.add_alarm_action(actions.SnsAction(sns.Topic.from_topic_arn(scope, "PagesOfWaiting", pages)))
+    alarm.add_alarm_action(actions.SnsAction(pages))

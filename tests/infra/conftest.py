@@ -42,6 +42,11 @@ class Template:
     def outputs(self) -> dict[str, Any]:
         return {name: output["Value"] for name, output in self.document.get("Outputs", {}).items()}
 
+    def part(self, construct: str) -> "Template":
+        """The resources of one construct of the stack."""
+        own = {name: one for name, one in self.resources.items() if name.startswith(construct)}
+        return Template({**self.document, "Resources": own})
+
     def of_type(self, kind: str) -> dict[str, Resource]:
         return {name: found for name, found in self.resources.items() if found["Type"] == kind}
 
@@ -80,9 +85,8 @@ class Template:
     def _direct(self, name: str) -> set[str]:
         resource = self.resources[name]
         explicit = resource.get("DependsOn", [])
-        return ({explicit} if isinstance(explicit, str) else set(explicit)) | {
-            reference for reference in _references(resource.get("Properties")) if reference in self.resources
-        }
+        named = {explicit} if isinstance(explicit, str) else set(explicit)
+        return (named | set(_references(resource.get("Properties")))) & self.resources.keys()
 
 
 def _references(value: object) -> Iterator[str]:
@@ -274,8 +278,8 @@ def controller(assembly: Assembly) -> Template:
 
 
 @pytest.fixture(scope="session")
-def slack(assembly: Assembly) -> Template:
-    return assembly.template("gpu-lab-slack")
+def slack(controller: Template) -> Template:
+    return controller.part("Slack")
 
 
 @pytest.fixture(scope="session")

@@ -1,18 +1,15 @@
 """What the templates cost."""
 
-from collections.abc import Callable
 from decimal import Decimal
 
 from stacks import cost
 from stacks.constructs.http.throttle import REQUESTS_A_SECOND
-from tests.infra.conftest import Assembly, Template
+from tests.infra.conftest import Template
 
 
-def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(
-    controller: Template, slack: Template
-) -> None:
+def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(controller: Template) -> None:
     """Beside the polls of Slack's queue, of which an account has a million a month free."""
-    lines = {line.what: line for line in cost.slack(slack.document)}
+    lines = {line.what: line for line in cost.slack(controller.document)}
     polls = lines.pop("polls of the queue")
     idle = cost.total([*cost.controller(controller.document), *lines.values()])
     assert idle < 1
@@ -37,8 +34,8 @@ def test_the_standing_cost_names_control_plane_nat_and_system_nodes(cluster: Tem
     assert lines["system nodes"] > 70
 
 
-def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(assembly: Assembly) -> None:
-    lines = {line.what: line for line in cost.events(assembly.template("gpu-lab-events").document)}
+def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(controller: Template) -> None:
+    lines = {line.what: line for line in cost.events(controller.document)}
 
     assert cost.total(lines.values()) < 1
     assert lines["polls of the queue"].counted.startswith("657000 long polls")
@@ -46,10 +43,6 @@ def test_the_bus_of_an_idle_lab_costs_less_than_a_dollar_with_its_polls_counted(
     assert lines["function gpu-lab-lifecycle"].counted.startswith("8760 runs")
 
 
-def test_the_events_of_a_window_cost_less_than_a_tenth_of_a_cent(assembly: Assembly) -> None:
-    lines = cost.events_of_a_window(assembly.template("gpu-lab-events").document)
+def test_the_events_of_a_window_cost_less_than_a_tenth_of_a_cent(controller: Template) -> None:
+    lines = cost.events_of_a_window(controller.document)
     assert 0 < cost.total(lines) < Decimal("0.001")
-
-
-def test_a_lab_without_events_has_no_stack_for_them(synthesise: Callable[..., Assembly]) -> None:
-    assert [stack for stack in synthesise().stacks if "events" in stack] == []

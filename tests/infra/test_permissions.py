@@ -176,7 +176,7 @@ def test_nobody_is_everybody(templates: list[Template]) -> None:
 def test_each_function_has_a_role_of_its_own_with_a_name(controller: Template) -> None:
     functions = controller.properties("AWS::Lambda::Function")
     roles = [function["Role"]["Fn::GetAtt"][0] for function in functions]
-    assert len(set(roles)) == len(functions) == 12
+    assert len(set(roles)) == len(functions) == 16
     for function, role in zip(functions, roles, strict=True):
         short = function["FunctionName"].removeprefix("gpu-lab-")
         assert controller.resources[role]["Properties"]["RoleName"] == f"gpu-lab-ap-northeast-2-{short}"
@@ -281,7 +281,8 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         "DIAGNOSIS_FUNCTION_ARN": "lambda:InvokeFunction",
         "EXPERIMENTS_FUNCTION_ARN": "lambda:InvokeFunction",
         "SCHEDULE_GROUP": "scheduler:CreateSchedule",
-        "PAGES_BUCKET": "s3:PutObject",
+        "PAGES_BUCKET": "s3:GetObject",
+        "LIFECYCLE_FUNCTION_ARN": "lambda:InvokeFunction",
         "NOTICES_FUNCTION_ARN": "lambda:InvokeFunction",
     }
     for function in controller.properties("AWS::Lambda::Function"):
@@ -289,7 +290,7 @@ def test_what_an_environment_names_is_what_the_function_may_use(controller: Temp
         may = set(allowed(controller, f"gpu-lab-ap-northeast-2-{short}"))
         named = function["Environment"]["Variables"]
         wanted = {action for variable, action in uses.items() if variable in named}
-        if short in {"guard", "leases", "planner", "commands"}:
+        if short in {"guard", "leases", "planner", "commands", "slack", "events"}:
             wanted.add("states:StartExecution")
         assert may & set(uses.values()) == wanted, short
 

@@ -17,7 +17,6 @@ from cli.verification.account import Account
 from cli.verification.outcome import Differs, Unfit
 from cli.verification.step import Play, Step
 from cli.verification.steps import throwaway
-from lamplighter.adapters.aws.cloudformation import Stacks
 from lamplighter.adapters.slack.secret import SlackSecret
 from lamplighter.clock import monotonic
 from lamplighter.domain.slack.asked import signature
@@ -48,10 +47,9 @@ def _fits(account: Account) -> None:
 
 def _play(play: Play) -> None:
     account = play.account
-    stacks = Stacks().of_labs(account.lab.name)
-    outputs = next((stack.outputs for stack in stacks if "SlackUrl" in stack.outputs), None)
-    if outputs is None:
-        raise Unfit("the lab's stack of Slack is not deployed")
+    outputs = account.lab.outputs
+    if "SlackUrl" not in outputs:
+        raise Unfit("the lab is not deployed with Slack")
     secret = SlackSecret(outputs["SlackSecretArn"]).get().signing_secret
     if not secret:
         raise Unfit("nobody has stored the secrets of the Slack app yet")

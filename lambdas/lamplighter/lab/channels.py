@@ -71,7 +71,7 @@ class Slack(Part):
     secret_arn: str | None = Field(
         None,
         pattern=SECRET_ARN,
-        description="The secret with signing_secret and bot_token; left out: the Slack stack makes one.",
+        description="The secret with signing_secret and bot_token; left out: the deploy makes one.",
         examples=["arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:gpu-lab-slack-AbCdEf"],
         json_schema_extra=unit("ARN in Secrets Manager"),
     )

@@ -158,7 +158,7 @@ class Lab(Part):
     quotas: Quotas = Field(
         default_factory=Quotas, description="Your quotas; max_nodes is checked against them."
     )
-    slack: Slack | None = Field(None, description="The Slack app; left out: no Slack stack.")
+    slack: Slack | None = Field(None, description="The Slack app; left out: the lab has no Slack.")
     events: Events | None = Field(
         None,
         description="An EventBridge bus on which programs open and close pools, and hear of it; left out: no bus.",

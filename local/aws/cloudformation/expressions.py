@@ -37,7 +37,6 @@ class TemplateEnvironment:
     pseudo: Mapping[str, str]  # AWS::Region and the like
     zones: Callable[[str], list[str]]  # the zones of a region
     imported: Callable[[str], str]  # the value of an export
-    stack_output: Callable[[str, str], str]  # of a stack by name, an output by name
     dynamic: Callable[[str, str], str]  # service, and the rest of {{resolve:service:rest}}
 
 
@@ -162,10 +161,6 @@ def _found(scope: Scope, argument: list[Any]) -> Any:
         raise InvalidTemplate(f"the mapping {name} has no {first}, {second}") from None
 
 
-def _output(scope: Scope, argument: Mapping[str, str]) -> str:
-    return scope.surface.stack_output(argument["StackName"], argument["OutputName"])
-
-
 _FUNCTIONS: dict[str, Callable[[Scope, Any], Any]] = {
     "Fn::Select": lambda _, a: a[1][int(a[0])],
     "Fn::Split": lambda _, a: a[1].split(a[0]),
@@ -174,7 +169,6 @@ _FUNCTIONS: dict[str, Callable[[Scope, Any], Any]] = {
     "Fn::GetAZs": lambda scope, a: scope.surface.zones(a or scope.surface.pseudo["AWS::Region"]),
     "Fn::FindInMap": _found,
     "Fn::ImportValue": lambda scope, a: scope.surface.imported(a),
-    "Fn::GetStackOutput": _output,
     "Fn::ToJsonString": lambda _, a: json.dumps(a, separators=(",", ":")),
     "Fn::Length": lambda _, a: len(a),
     "Fn::Equals": lambda _, a: _text(a[0]) == _text(a[1]),

@@ -25,12 +25,6 @@ def surface(around: ServiceContext, stack: Stack, stacks: Mapping[str, Stack]) -
                 return other.exports[name]
         raise InvalidTemplate(f"No export named {name} found.")
 
-    def stack_output(name: str, output: str) -> str:
-        for other in stacks.values():
-            if name in {other.name, other.id} and other.deleted is None and output in other.outputs:
-                return other.outputs[output]
-        raise InvalidTemplate(f"stack {name} has no output {output}")
-
     def zones(region: str) -> list[str]:
         filters = [{"Name": "region-name", "Values": [region]}]
         found = around.call("ec2", "describe_availability_zones", {"Filters": filters})["AvailabilityZones"]
@@ -47,7 +41,6 @@ def surface(around: ServiceContext, stack: Stack, stacks: Mapping[str, Stack]) -
         },
         zones=zones,
         imported=imported,
-        stack_output=stack_output,
         dynamic=lambda service, rest: dynamic(around, service, rest),
     )
 

@@ -11,8 +11,15 @@ from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.filled import filled
 
 # What an event may be retried for before what it asks for has no sense any more, in seconds.
-LONGEST = {"sweep": 300, "instances": 300, "plan": 3600, "closing-failed": 3600, "doctor": 6 * 3600}
 FIVE_MINUTES, AN_HOUR = 300, 3600
+LONGEST = {
+    "sweep": FIVE_MINUTES,
+    "instances": FIVE_MINUTES,
+    "plan": AN_HOUR,
+    "closing-failed": AN_HOUR,
+    "requests": AN_HOUR,
+    "doctor": 6 * AN_HOUR,
+}
 
 
 def targets(controller: Template) -> Iterator[tuple[str, Resource]]:
@@ -22,10 +29,14 @@ def targets(controller: Template) -> Iterator[tuple[str, Resource]]:
 
 
 def test_every_rule_gives_up_in_time_and_into_the_queue(controller: Template) -> None:
-    queue = next(iter(controller.of_type("AWS::SQS::Queue")))
+    of_the_lab, of_the_bus = (
+        controller.name("AWS::SQS::Queue", QueueName=f"gpu-lab-{name}")
+        for name in ("dead-letters", "events-dead-letters")
+    )
     seen = set()
     for name, target in targets(controller):
         seen.add(name)
+        queue = of_the_bus if name in {"requests", "tell"} else of_the_lab
         assert target["DeadLetterConfig"]["Arn"]["Fn::GetAtt"][0] == queue, name
         assert target["RetryPolicy"]["MaximumEventAgeInSeconds"] <= LONGEST.get(name, FIVE_MINUTES), name
     assert seen >= set(LONGEST)
@@ -57,6 +68,7 @@ def test_no_function_acts_on_an_event_that_lay_about(controller: Template) -> No
         "notices": FIVE_MINUTES,
         "deploy": FIVE_MINUTES,
         "doctor": 6 * AN_HOUR,
+        "lifecycle": FIVE_MINUTES,
     }
     assert invoked_without_waiting(controller) == set(ages)
 
@@ -68,7 +80,7 @@ def test_what_a_function_cannot_do_ends_in_the_queue(controller: Template) -> No
         if "DeadLetterConfig" in function
     }
 
-    assert with_a_queue == {"cluster", "guard", "planner", "notices", "deploy", "doctor"}
+    assert with_a_queue == {"cluster", "guard", "planner", "notices", "deploy", "doctor", "lifecycle"}
 
 
 def test_a_page_that_no_mail_takes_ends_in_the_queue(controller: Template) -> None:

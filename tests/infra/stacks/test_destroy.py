@@ -60,7 +60,8 @@ def test_a_claim_of_another_lab_fails_a_deploy_before_a_function_or_a_sweep_know
 
 def test_the_command_line_finds_what_it_looks_for(controller: Template) -> None:
     assert set(controller.outputs) == {
-        *("LabName", "Region", "ClusterName", "LedgerTable", "LedgerStreamArn", "CommandsUrl", "PagesBucket"),
+        *("LabName", "Region", "ClusterName", "LedgerTable", "CommandsUrl", "PagesBucket"),
+        *("SlackUrl", "SlackSecretArn", "EventBusName"),
         *("OpenLabArn", "CloseLabArn", "ExtendLeaseArn", "ChangeLabArn", "ExperimentArn"),
     }
 

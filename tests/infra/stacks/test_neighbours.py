@@ -23,7 +23,7 @@ Call = tuple[str, str, dict[str, Any]]
 
 @pytest.fixture(scope="module")
 def labs(
-    tmp_path_factory: pytest.TempPathFactory, cluster: Template, controller: Template, slack: Template
+    tmp_path_factory: pytest.TempPathFactory, cluster: Template, controller: Template
 ) -> Iterator[TwoLabs]:
     folder: Path = tmp_path_factory.mktemp("two-labs")
     clock = VirtualClock(folder / "clock")
@@ -31,7 +31,7 @@ def labs(
     embedded.start()
     clock.hurry(True)
     with clock.busy():
-        yield built(embedded, {"cluster": cluster, "controller": controller, "slack": slack})
+        yield built(embedded, {"cluster": cluster, "controller": controller})
     clock.stop()
     embedded.stop()
 
@@ -210,6 +210,7 @@ WITHOUT_CALL = {
     "eks:DescribeUpdate",
     "eks:ListUpdates",
     "events:DescribeRule",
+    "events:PutEvents",
     "events:PutRule",
     "events:PutTargets",
     "iam:PassRole",
@@ -261,9 +262,11 @@ def directly(labs: TwoLabs, role: str, action: str, arn: str, lab: str) -> bool:
     state = labs.aws.around.state
     if action.startswith("autoscaling:"):
         arn = state.group(name=labs.ids[lab]["group"])
-    if action == "iam:PassRole":
-        return iam.role_may(role, action, arn, state, {"iam:passedtoservice": ("scheduler.amazonaws.com",)})
-    return iam.role_may(role, action, arn, state)
+    asked = {
+        "events:PutEvents": {"events:source": (f"lamplighter.{MINE}",)},
+        "iam:PassRole": {"iam:passedtoservice": ("scheduler.amazonaws.com",)},
+    }
+    return iam.role_may(role, action, arn, state, asked.get(action, {}))
 
 
 def filled(value: Any, own: dict[str, str]) -> Any:

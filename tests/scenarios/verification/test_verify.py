@@ -110,7 +110,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Iterator[VerifiedLab]:
         url = cloud.endpoints().slack_url
         assert url is not None
         # The template puts together the address that API Gateway would have at AWS.
-        cloud.aws.stacks._find("demo-slack").outputs["SlackUrl"] = url
+        cloud.aws.stacks._find("demo-controller").outputs["SlackUrl"] = url
         day.folder, day.owner = tmp_path_factory.mktemp("verify"), administrator(cloud.aws)
         yield day
 

@@ -29,7 +29,6 @@ from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.lab.model import Lab
-from lamplighter.values.lab_tag import LAB_TAG
 from tests.builders.leases import EIGHT, HOUR, persons
 from tests.unit.aws_calls import heard
 from tests.unit.aws_says import Says
@@ -269,13 +268,9 @@ def test_an_answer_that_breaks_off_is_none(account: Account, tmp_path: Path) -> 
         "signing_secret": "s3cret", "bot_token": "xoxb-1"}))["ARN"]  # fmt: skip
     with HTTPServer(("127.0.0.1", 0), BreaksOff) as server:
         Thread(target=server.handle_request, daemon=True).start()
-        outputs = {"SlackUrl": f"http://127.0.0.1:{server.server_port}/", "SlackSecretArn": secret}
-        template = json.loads(NOTHING) | {
-            "Outputs": {name: {"Value": value} for name, value in outputs.items()}
-        }
-        boto3.client("cloudformation").create_stack(
-            StackName="lab-slack", TemplateBody=json.dumps(template), Tags=[{"Key": LAB_TAG, "Value": "lab"}]
-        )
+        url = f"http://127.0.0.1:{server.server_port}/"
+        outputs = {"LedgerTable": LEDGER, "SlackUrl": url, "SlackSecretArn": secret}
+        account.deployment = Deployment("lab", outputs, Says(EIGHT))
         journal = Journal(tmp_path / "journal.json", "an account")
         step = replace(slack.STEP, fits=lambda _: None)
         assert not course.play(account, [step], LIMIT, journal, lambda _: None, lambda _: None)

@@ -267,8 +267,8 @@ def test_a_lab_without_windows_or_with_some_for_ever_has_no_last_one() -> None:
 
 
 @pytest.mark.parametrize(("slack", "deployed", "found"), [
-    (None, False, well("the Slack stack creates the secret; fill it in after the deploy")),
-    (None, True, unknown("the secret of the Slack app was not found: has the Slack stack been deployed?")),
+    (None, False, well("the deploy creates the secret; fill it in after it")),
+    (None, True, unknown("the secret of the Slack app was not found: has the lab been deployed with its `slack` key?")),
     (FACTS.slack, True, well("the Slack app's signing_secret and bot_token are filled in")),
 ])  # fmt: skip
 def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(

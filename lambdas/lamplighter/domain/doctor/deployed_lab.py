@@ -39,7 +39,7 @@ def slack(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     elif secret is None:
         yield well(reason("doctor.slack-to-come"))
     elif secret.missing:
-        # Before the deploy there is no Slack stack, so the verb would find no secret.
+        # Before the deploy the lab has no secret that the verb could find.
         advice = (
             reason("doctor.slack-verb")
             if facts.deployed

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 REPLY_GOOD_FOR = timedelta(minutes=30)
 """How long Slack takes answers at a response_url, five at most."""
 SENDING_TAKES = timedelta(minutes=1)
-"""After that whoever was giving an answer has died with it: the board's time-out (stacks/slack_stack.py)."""
+"""After that whoever was giving an answer has died with it: the board's time-out (stacks/constructs/slack.py)."""
 ASK_GOOD_FOR = timedelta(hours=12)
 WISH_GOOD_FOR = timedelta(hours=24)
 OFFER_GOOD_FOR = timedelta(minutes=10)

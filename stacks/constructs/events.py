@@ -1,18 +1,18 @@
-"""The events stack: the lab's bus, the function that receives requests there, and the one that tells events.
+"""The lab's bus, the function that receives requests there, and the one that tells events.
 
-It is deployed after the controller, and only if the lab has an `events` key.
+Only a lab with an `events` key has them.
 """
 
-from aws_cdk import CfnOutput, Duration, Fn, Stack
+from aws_cdk import Duration
 from aws_cdk import aws_cloudwatch as cloudwatch
 from aws_cdk import aws_cloudwatch_actions as actions
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
-from aws_cdk import aws_sns as sns
 from constructs import Construct
 
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import waiting_alarm
+from stacks.constructs.channels import Channels
 from stacks.constructs.event_bus import EventBus
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LedgerListener
@@ -35,17 +35,23 @@ TOLD = {"POOL#": ("AUDIT#", "COMMAND#")}
 WORKFLOWS = {"OPEN_LAB_ARN": "open", "CLOSE_LAB_ARN": "close", "EXTEND_LEASE_ARN": "extend"}
 
 
-class EventsStack(Stack):
-    """The bus of one lab and its two functions; `controller` is the stack it belongs to."""
+class Events(Construct):
+    """The bus of one lab and its two functions."""
 
     def __init__(
-        self, scope: Construct, construct_id: str, *, lab: Lab, names: Names, controller: str
+        self,
+        scope: Construct,
+        construct_id: str,
+        *,
+        lab: Lab,
+        names: Names,
+        code: FunctionCode,
+        permissions: Permissions,
+        channels: Channels,
+        stream_arn: str,
     ) -> None:
-        super().__init__(
-            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: events"
-        )
-        self._names, self._permissions = names, Permissions(lab, names)
-        self._code = FunctionCode(self, "Code", lab=lab)
+        super().__init__(scope, construct_id)
+        self._names, self._code, self._permissions = names, code, permissions
         self._bus = EventBus(self, "EventBus", lab=lab, names=names)
         self._telling = [
             self._permissions.reading_the_ledger(),
@@ -53,10 +59,8 @@ class EventsStack(Stack):
             self._permissions.telling(),
         ]
         self._receive()
-        self._tell(lab, controller)
-        self._alarm(lab)
-        for name, value in {"LabName": lab.name, "EventBusName": names.event_bus}.items():
-            CfnOutput(self, name, value=value)
+        self._tell(lab, stream_arn)
+        self._alarm(lab, channels)
 
     def _receive(self) -> None:
         """The function that receives requests."""
@@ -92,9 +96,8 @@ class EventsStack(Stack):
             at_once=EVENTS_AT_ONCE,
         )
 
-    def _tell(self, lab: Lab, controller: str) -> None:
+    def _tell(self, lab: Lab, stream_arn: str) -> None:
         """The function that tells events, woken by the ledger's stream and every five minutes."""
-        stream_arn = Fn.get_stack_output(controller, "LedgerStreamArn", lab.region)
         dead_letters = self._bus.dead_letters
         function = Function(
             self,
@@ -137,7 +140,7 @@ class EventsStack(Stack):
             ],
         )
 
-    def _alarm(self, lab: Lab) -> None:
+    def _alarm(self, lab: Lab, channels: Channels) -> None:
         alarm = cloudwatch.Alarm(
             self,
             "DeadLetters",
@@ -154,8 +157,7 @@ class EventsStack(Stack):
             evaluation_periods=1,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
-        pages = sns.Topic.from_topic_arn(self, "Pages", self._names.arn("sns", f"{self._names.lab}-pages"))
-        alarm.add_alarm_action(actions.SnsAction(pages))
+        alarm.add_alarm_action(actions.SnsAction(channels.pages))
         if lab.observability.queue_alarms:
             waiting_alarm(
                 self,
@@ -163,5 +165,5 @@ class EventsStack(Stack):
                 queue=self._bus.requests,
                 name=self._names.event_requests,
                 taker=self._names.function("events"),
-                pages=pages.topic_arn,
+                pages=channels.pages,
             )

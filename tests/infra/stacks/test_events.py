@@ -1,4 +1,4 @@
-"""The events stack: there only where it is asked for, narrow, bounded, and nothing that fails is lost silently."""
+"""The lab's bus: there only where it is asked for, narrow, bounded, and nothing that fails is lost silently."""
 
 import json
 from collections.abc import Callable
@@ -46,7 +46,7 @@ def lab(synthesis: Synthesis) -> Assembly:
 
 @pytest.fixture(scope="module")
 def stack(lab: Assembly) -> Template:
-    return lab.template("gpu-lab-events")
+    return lab.template("gpu-lab-controller").part("Events")
 
 
 @pytest.fixture(scope="module")
@@ -67,39 +67,32 @@ def named(value: object, *names: str) -> bool:
 # --- a lab without the key -----------------------------------------------------------------------
 
 
-def test_a_lab_without_the_key_has_no_bus_and_its_other_stacks_do_not_know_of_one(
-    assembly: Assembly, without: Assembly
-) -> None:
-    assert [each for each in assembly.stacks if each not in without.stacks] == ["gpu-lab-events"]
+def test_a_lab_without_the_key_has_no_bus_and_does_not_know_of_one(without: Assembly) -> None:
     for name in without.stacks:
         written = json.dumps(without.template(name).document)
         for word in ("lifecycle", "events:PutEvents", "EVENT_BUS", "event-requests"):
             assert word not in written
 
 
-def test_with_the_key_the_other_stacks_have_the_same_resources(assembly: Assembly, without: Assembly) -> None:
+def test_with_the_key_the_rest_of_the_lab_stays_as_it_is(assembly: Assembly, without: Assembly) -> None:
     for name in without.stacks:
         assert _kinds(assembly.template(name)) == _kinds(without.template(name)), name
 
 
 def _kinds(template: Template) -> list[tuple[str, str]]:
-    return sorted((name, found["Type"]) for name, found in template.resources.items())
+    """Of all but the bus."""
+    return sorted((n, found["Type"]) for n, found in template.resources.items() if not n.startswith("Events"))
 
 
 # --- what other programs say ---------------------------------------------------------------------
 
 
 def test_cdk_nag_and_cfn_lint_find_nothing_in_a_lab_without_slack_either(lab: Assembly) -> None:
-    assert complaints([lab.folder / "gpu-lab-events.template.json"]) == NOTHING
+    assert complaints([lab.folder / "gpu-lab-controller.template.json"]) == NOTHING
     assert lab.violations() == []
 
 
-def test_the_stack_comes_after_the_controller(lab: Assembly) -> None:
-    assert "gpu-lab-controller" in lab.artifacts["gpu-lab-events"]["dependencies"]
-
-
 def test_whoever_puts_events_finds_the_bus(stack: Template) -> None:
-    assert set(stack.outputs) == {"LabName", "EventBusName"}
     assert stack.one("AWS::Events::EventBus")["Name"] == stack.outputs["EventBusName"] == "gpu-lab"
 
 
@@ -228,7 +221,7 @@ def test_people_are_paged_where_anything_failed_for_good(stack: Template) -> Non
     assert alarm["AlarmName"] == "gpu-lab-events-dead-letters"
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert named(alarm["Dimensions"], "DeadLetters")
-    assert named(alarm["AlarmActions"], "gpu-lab-pages")
+    assert named(alarm["AlarmActions"], "ChannelsPages")
 
 
 # --- what the functions may ----------------------------------------------------------------------
@@ -309,11 +302,12 @@ def test_who_tells_is_woken_every_five_minutes_as_well(stack: Template) -> None:
 def test_with_slack_the_board_wakes_who_tells_since_a_stream_has_two_readers(assembly: Assembly) -> None:
     everybody = [assembly.template(name) for name in assembly.stacks]
     readers = [each for template in everybody for each in streams(template)]
-    slack = assembly.template("gpu-lab-slack")
+    controller = assembly.template("gpu-lab-controller")
+    slack = controller.part("Slack")
     board = slack.one("AWS::Lambda::Function", FunctionName="gpu-lab-board")
 
     assert len(readers) == 2
-    assert streams(assembly.template("gpu-lab-events")) == []
+    assert streams(controller.part("Events")) == []
     assert named(board["Environment"]["Variables"]["LIFECYCLE_FUNCTION_ARN"], "gpu-lab-lifecycle")
     [invoking] = allowed(slack, "gpu-lab-ap-northeast-2-board")["lambda:InvokeFunction"]
     assert named(invoking["Resource"], "gpu-lab-lifecycle")
@@ -324,7 +318,7 @@ def test_without_slack_the_stream_has_two_readers_as_well(lab: Assembly) -> None
 
 
 def test_the_board_hears_of_all_that_is_told(assembly: Assembly) -> None:
-    [mapping] = streams(assembly.template("gpu-lab-slack"))
+    [mapping] = streams(assembly.template("gpu-lab-controller").part("Slack"))
     patterns = [
         json.loads(each["Pattern"])["dynamodb"]["Keys"] for each in mapping["FilterCriteria"]["Filters"]
     ]
@@ -334,6 +328,6 @@ def test_the_board_hears_of_all_that_is_told(assembly: Assembly) -> None:
 
 
 def test_a_lab_that_only_tells_has_no_rule_for_requests(synthesise: Callable[..., Assembly]) -> None:
-    stack = synthesise(events={}).template("gpu-lab-events")
+    stack = synthesise(events={}).template("gpu-lab-controller").part("Events")
     assert [each for each in stack.properties("AWS::Events::Rule") if "EventPattern" in each] == []
     assert [each["Statement"]["Effect"] for each in policies(stack).values()] == ["Deny", "Deny"]

@@ -1,19 +1,20 @@
-"""The Slack stack: the address that Slack posts to, its queue, the function that takes from it, and the one that
-writes to Slack.
+"""The address that Slack posts to, its queue, the function that takes from it, and the one that writes to Slack.
 
-It is deployed after the controller, and only if the lab has a `slack` key.
+Only a lab with a `slack` key has them.
 """
 
-from aws_cdk import Aws, CfnOutput, Duration, Fn, RemovalPolicy, SecretValue, Stack
+from aws_cdk import Duration, RemovalPolicy, SecretValue
+from aws_cdk import aws_s3 as s3
 from aws_cdk import aws_secretsmanager as secretsmanager
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from lamplighter.application.slack.receiving import AT_ONCE, SIGNATURE, STAMP, TRIES
-from lamplighter.lab.channels import Slack
+from lamplighter.lab.channels import Slack as SlackSettings
 from lamplighter.lab.model import Lab
 from stacks.constructs.accepted import accept
 from stacks.constructs.alarms import waiting_alarm
+from stacks.constructs.channels import Channels
 from stacks.constructs.functions.functions import Function, FunctionCode
 from stacks.constructs.functions.ledger_listener import LAB, NEW, POOLS, SLACK, STATES, LedgerListener
 from stacks.constructs.functions.permissions import Permissions, on_pages
@@ -44,8 +45,8 @@ WORKFLOWS = {
 }
 
 
-class SlackStack(Stack):
-    """The Slack app's address, queue, functions and secret; `controller` is the stack that it belongs to."""
+class Slack(Construct):
+    """The Slack app's address, queue, functions and secret; who installs the app reads `url` and `secret_arn`."""
 
     def __init__(
         self,
@@ -53,33 +54,29 @@ class SlackStack(Stack):
         construct_id: str,
         *,
         lab: Lab,
-        slack: Slack,
+        slack: SlackSettings,
         names: Names,
-        controller: str,
+        code: FunctionCode,
+        permissions: Permissions,
+        channels: Channels,
+        pages: s3.IBucket,
+        stream_arn: str,
     ) -> None:
-        super().__init__(
-            scope, construct_id, env={"region": lab.region}, description=f"GPU lab {lab.name}: Slack"
-        )
+        super().__init__(scope, construct_id)
         self._names = names
-        stream_arn, pages = (
-            Fn.get_stack_output(controller, output, lab.region)
-            for output in ("LedgerStreamArn", "PagesBucket")
-        )
-        permissions = Permissions(lab, names)
-        code = FunctionCode(self, "Code", lab=lab)
-        secret_arn = slack.secret_arn or self._secret().secret_arn
-        environment = {"SLACK_SECRET_ARN": secret_arn, "PAGES_BUCKET": pages}
+        self.secret_arn = slack.secret_arn or self._secret().secret_arn
+        environment = {"SLACK_SECRET_ARN": self.secret_arn, "PAGES_BUCKET": pages.bucket_name}
         both = [
             permissions.reading_the_ledger(),
             permissions.keeping_the_conversation(),
-            permissions.reading_secret(secret_arn),
+            permissions.reading_secret(self.secret_arn),
             # A signed link grants no more than the permissions of the function that signed it.
-            on_pages(f"arn:{Aws.PARTITION}:s3:::{pages}", "GetObject"),
+            on_pages(pages.bucket_arn, "GetObject"),
         ]
         # Two readers of a stream are what DynamoDB allows, and the pages are the other one
         # (https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_streams_GetRecords.html).
         wakes = {"LIFECYCLE_FUNCTION_ARN": names.function_arn("lifecycle")} if lab.events else {}
-        queue = self._queue()
+        queue = self._queue(channels.dead_letters)
         door = Function(
             self,
             "Door",
@@ -122,7 +119,7 @@ class SlackStack(Stack):
             "Listener",
             function=board.function,
             stream_arn=stream_arn,
-            dead_letters_arn=names.dead_letters_arn,
+            dead_letters_arn=channels.dead_letters.queue_arn,
             items=[POOLS, STATES, SLACK, LAB],
             made=[NEW],
             window=WINDOW,
@@ -143,7 +140,7 @@ class SlackStack(Stack):
                 queue=queue,
                 name=names.slack_requests,
                 taker=names.function("slack"),
-                pages=names.arn("sns", f"{names.lab}-pages"),
+                pages=channels.pages,
             )
         address = QueueAddress(
             self,
@@ -157,12 +154,7 @@ class SlackStack(Stack):
         )
         accept(address.method, "APIG4", SIGNED)
         accept(address.method, "COG4", SIGNED)
-        for name, value in {
-            "LabName": lab.name,
-            "SlackUrl": address.url,
-            "SlackSecretArn": secret_arn,
-        }.items():
-            CfnOutput(self, name, value=value)
+        self.url = address.url
 
     def _secret(self) -> secretsmanager.Secret:
         """The secret is created empty. A later deploy does not change its value, since its template stays the same."""
@@ -180,9 +172,8 @@ class SlackStack(Stack):
         )
         return secret
 
-    def _queue(self) -> sqs.Queue:
+    def _queue(self, dead_letters: sqs.IQueue) -> sqs.Queue:
         """What the function fails on five times goes to the lab's dead letters, which an alarm watches."""
-        dead_letters = sqs.Queue.from_queue_arn(self, "DeadLetters", self._names.dead_letters_arn)
         return sqs.Queue(
             self,
             "Requests",
