@@ -84,6 +84,12 @@ class Listener:
         events.put_targets(Rule="everything", EventBusName=bus, Targets=[{"Id": "queue", "Arn": arn}])
         self.heard: list[dict[str, Any]] = []
 
+    def leave(self) -> None:
+        """Deletes the rule."""
+        events, bus = self._day.api("events"), self._day.lab.name
+        events.remove_targets(Rule="everything", EventBusName=bus, Ids=["queue"])
+        events.delete_rule(Name="everything", EventBusName=bus)
+
     def take(self) -> list[dict[str, Any]]:
         """Every event so far, in the order in which they came."""
         while found := self._sqs.receive_message(QueueUrl=self._queue, MaxNumberOfMessages=10).get(

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from local.aws.cloudformation.stack import Stack
 from local.cloud import Cloud
 from tests.block_kit import faults
+from tests.scenarios.events.bus import Listener
 from tests.scenarios.lab_day import LabDay
 from tests.scenarios.slack.slack_channel import Channel, shown
 from tests.scenarios.slack.slack_talk import CHANNEL, Talk, button
@@ -111,6 +113,39 @@ def test_a_slack_that_is_down_holds_up_nothing_and_hears_of_it_afterwards(day: L
     assert shown_late["updates"] <= 2
     new = day.cloud.slack.messages()[len(before) :]
     assert len([each for each in new if "thread_ts" not in each]) == 1
+
+
+@pytest.mark.long
+def test_a_destroy_is_told_until_zero_is_proven(day: LabDay) -> None:
+    # given an open lease, its message in the channel, and somebody who hears the bus
+    day.until_quiet(timedelta(hours=2))
+    channel, listener = Channel(day), Listener(day)
+    lease = day.open(1, "2h")
+    day.until_state(lease.id, LeaseState.OPEN)
+    ts = str(channel.until("*Open until")["ts"])
+
+    # when the controller is destroyed
+    ended = _destroyed(day)
+
+    # then message and bus say that the pool closes, and that it is at zero
+    [message] = [each for each in day.cloud.slack.messages() if each["ts"] == ts]
+    for words in ("*Closed*", "Zero was proven"):
+        assert words in shown(message)
+    for kind in ("pool-closing", "pool-closed", "receipt"):
+        assert listener.told(kind, lease=lease.id), kind
+
+    # and only the bus is left, until somebody deletes their rule on it
+    assert ended.status == "DELETE_FAILED"
+    assert "EventBus can't be deleted since it has rules" in ended.failure()
+    listener.leave()
+    ended = _destroyed(day)
+    assert ended.status == "DELETE_COMPLETE", ended.failure()
+
+
+def _destroyed(day: LabDay) -> Stack:
+    going = day.beside(lambda: day.cloud.destroy(f"{day.lab.name}-controller"))
+    day.until("the destroy has ended", lambda _: going.ended, timedelta(hours=2), MINUTE)
+    return going.result()
 
 
 def _dead_letters(day: LabDay) -> int:
