@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from moto.sns.models import sns_backends
 
+from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.services import gather_lab
+from lamplighter.application.guard.services import GuardServices, gather_lab
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.changes import change
 from lamplighter.domain.audit.entry import Entry
@@ -105,6 +106,45 @@ def test_a_leak_that_is_over_is_paged_and_has_a_phase(lab: LabOnMoto, phase: Pha
     state = lab.capacity.ledger.pool("gpu")
     assert (state.leaked_since, state.phase) == (None, phase)
     assert paged(lab) == [True]
+
+
+def unheard(lab: LabOnMoto) -> GuardServices:
+    """Neither the topic nor the function takes a page."""
+    return replace(lab.guard_services, pages=Notices(f"arn:aws:sns:{REGION}:123456789012:gone"))
+
+
+def test_a_page_that_nobody_took_comes_with_the_next_sweep_and_once(lab: LabOnMoto) -> None:
+    # given a leak that is over, and a sweep that says so to nobody
+    lab.capacity.ledger.mark_leaked("gpu", EIGHT, "i-1 still in EC2")
+    sweep_all(unheard(lab))
+    assert lab.capacity.ledger.pool("gpu").leaked_since is None
+    assert (paged(lab), sent("pages")) == ([False], [])
+
+    # when nobody takes it in the next sweep either, and somebody does in the third
+    for minutes in (5, 10, 15):
+        lab.at(minutes)
+        sweep_all(unheard(lab) if minutes == 5 else lab.guard_services)
+
+    # then it is paged once
+    assert paged(lab) == [False, False, True]
+    [page] = sent("pages")
+    assert "no-longer-leaked" in page
+
+
+def test_a_page_about_what_goes_on_is_tried_once_a_sweep_until_somebody_takes_it(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    for minutes in (0, 1, 6):
+        lab.at(minutes)
+        tries = len(attempts(lab))
+        sweep_all(unheard(lab) if minutes < 6 else lab.guard_services)
+        assert len(attempts(lab)) == tries + 1
+
+    assert [each.details["paged"] for each in attempts(lab)] == ["no", "no", "yes"]
+    assert len(sent("pages")) == 1
+
+
+def attempts(lab: LabOnMoto) -> list[Entry]:
+    return [each for each in trail(lab) if "paged" in each.details]
 
 
 def test_what_goes_on_is_paged_once_and_another_rule_or_lease_by_itself(lab: LabOnMoto) -> None:

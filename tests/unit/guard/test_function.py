@@ -6,6 +6,7 @@ from datetime import timedelta
 import boto3
 import pytest
 
+from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.sweep import sweep_all
@@ -13,8 +14,8 @@ from lamplighter.errors import TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import reason
 from tests.builders.leases import EIGHT
-from tests.unit.guard.test_acts import silent
-from tests.unit.lab_on_moto import LAB, NODEGROUP, LabOnMoto
+from tests.unit.guard.test_acts import sent, silent
+from tests.unit.lab_on_moto import LAB, NODEGROUP, REGION, LabOnMoto
 
 
 def test_a_node_without_a_lease_is_ordered_away_at_once_and_closed(lab: LabOnMoto) -> None:
@@ -119,3 +120,16 @@ def test_without_proof_for_half_an_hour_the_pool_is_leaked_and_paged_once(lab: L
     assert first == second
     assert lab.capacity.ledger.pool("gpu").leaked_since == EIGHT + timedelta(minutes=30)
     assert [entry.details.get("action") for entry in lab.entries("leaked")].count("page") == 1
+
+
+def test_a_leak_that_nobody_heard_of_is_paged_by_the_next_sweep(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    lab.at(30)
+    nobody = Notices(f"arn:aws:sns:{REGION}:123456789012:gone")
+    mark_leaked({"command": lab.command("close", lease=None)}, replace(lab.guard_services, pages=nobody))
+    assert sent("pages") == []
+
+    lab.at(31)
+    sweep_all(lab.guard_services)
+
+    assert len([page for page in sent("pages") if "leaked" in page]) == 1

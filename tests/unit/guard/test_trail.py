@@ -14,7 +14,8 @@ from tests.builders.leases import EIGHT, MINUTE
 def said(
     minutes: int, kind: str, action: str | None = None, *, lease: str | None = None, nodes: int = 0
 ) -> Entry:
-    details = {} if action is None else {"rule": "leaked", "action": action}
+    paged = {"paged": "yes"} if action in {"mark-leaked", "page"} else {}
+    details = {} if action is None else {"rule": "leaked", "action": action, **paged}
     at = EIGHT + minutes * MINUTE
     return Entry(at, "gpu", kind, "guard", "did it", "so it is", lease, nodes or None, details)
 
@@ -44,7 +45,7 @@ def test_what_a_rule_said_is_remembered_with_whether_it_was_paged() -> None:
     no_rule = Entry(EIGHT, "gpu", "breach", "guard", "", "", None, None, {"action": "close"})
 
     assert earlier_breaches([no_rule, said(1, "leaked", "page", lease="cli-1"), paged]) == (
-        EarlierBreach("leaked", "page", "cli-1", EIGHT + MINUTE, paged=False),
+        EarlierBreach("leaked", "page", "cli-1", EIGHT + MINUTE, paged=True),
         EarlierBreach("leaked", "", None, EIGHT, paged=True),
     )
 
@@ -53,6 +54,8 @@ def test_a_leak_has_its_closes_and_its_pages_since_it_began(ledger: Ledger) -> N
     leaked = PoolState("gpu", leaked_since=EIGHT, acked_until=EIGHT + 60 * MINUTE)
     assert incident(ledger, PoolState("gpu")) is None
     assert incident(ledger, leaked) == Incident(EIGHT, silenced_until=EIGHT + 60 * MINUTE)
+    unsent = {"rule": "leaked", "action": "page", "paged": "no"}
+    ledger.append_audit(Entry(EIGHT + 7 * MINUTE, "gpu", "leaked", "guard", "", "", details=unsent))
     actions = ((-1, "close"), (0, "mark-leaked"), (1, "close"), (5, "page"), (9, "close"), (10, "terminate"))
     for minutes, action in actions:
         ledger.append_audit(said(minutes, "leaked", action))

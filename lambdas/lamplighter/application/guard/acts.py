@@ -279,9 +279,12 @@ def _earlier(guard_services: GuardServices, pool: str, breach: Breach, now: date
 
 
 def write_down(guard_services: GuardServices, pool: str, breach: Breach) -> None:
-    """Keep what the guard did in the audit trail, and page somebody where the breach asks for it."""
+    """Page somebody where the breach asks for it, and keep what the guard did in the audit trail."""
     now = guard_services.capacity.now()
-    paging = _pages(guard_services, pool, breach, now)
+    paged = {}
+    if _pages(guard_services, pool, breach, now):
+        # Sent before it counts as sent: a run that dies in between pages twice.
+        paged = {"paged": guard_services.page(pool, announcements.of_breach(pool, breach))}
     guard_services.capacity.ledger.append_audit(
         Entry(
             at=now,
@@ -296,12 +299,10 @@ def write_down(guard_services: GuardServices, pool: str, breach: Breach) -> None
                 "rule": breach.rule.value,
                 "action": breach.action.value,
                 **({"subject": breach.subject} if breach.subject else {}),
-                **({"paged": "yes"} if paging else {}),
+                **paged,
             },
         )
     )
-    if paging:
-        guard_services.page(pool, announcements.of_breach(pool, breach))
 
 
 def _pages(guard_services: GuardServices, pool: str, breach: Breach, now: datetime) -> bool:

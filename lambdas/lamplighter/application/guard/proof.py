@@ -76,6 +76,7 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
         return {"leaked": False, "since": None, "reason": document(why)}
     if capacity.ledger.mark_leaked(pool, now, why):
         leaked = reason("guard.leaked.now", pool=pool, left=why)
+        paged = guard_services.page(pool, announcements.of_leak(pool, leaked))
         capacity.ledger.append_audit(
             Entry(
                 at=now,
@@ -84,10 +85,9 @@ def mark_leaked(run: Mapping[str, object], guard_services: GuardServices) -> dic
                 who="guard",
                 what=reason("guard.did.page", pool=pool),
                 why=leaked,
-                details={"rule": Rule.LEAKED.value, "action": GuardAction.PAGE.value, "paged": "yes"},
+                details={"rule": Rule.LEAKED.value, "action": GuardAction.PAGE.value, "paged": paged},
             )
         )
-        guard_services.page(pool, announcements.of_leak(pool, leaked))
     since = capacity.ledger.pool(pool).leaked_since or now
     return {"leaked": True, "since": instant.written(since), "reason": document(why)}
 

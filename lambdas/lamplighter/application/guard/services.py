@@ -77,9 +77,9 @@ class GuardServices:
         """The lab's pools, and their AWS."""
         return self.lease_services.capacity
 
-    def page(self, pool: str, announcement: Announcement) -> None:
-        """Page the operators, in the lab's language and time zone."""
-        self.pages.say(self._drawn(pool, announcement))
+    def page(self, pool: str, announcement: Announcement) -> str:
+        """Page the operators, in the lab's language and time zone. `no` if neither topic nor function took it."""
+        return "no" if self.pages.say(self._drawn(pool, announcement)) == "no" else "yes"
 
     def notify(self, pool: str, announcement: Announcement) -> None:
         """Notify the lab's own topic, in its language and time zone."""

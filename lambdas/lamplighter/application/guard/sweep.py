@@ -18,6 +18,7 @@ from lamplighter.application.guard.proof import end_drains
 from lamplighter.application.guard.schedules import reconcile
 from lamplighter.application.guard.services import GuardServices, gather_lab
 from lamplighter.application.guard.stirs import stir
+from lamplighter.application.guard.unsent_pages import send_again
 from lamplighter.application.metrics import Metric
 from lamplighter.domain.capacity.evidence import ENDS_WITHIN
 from lamplighter.domain.guard.breach import Breach
@@ -49,6 +50,7 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
             leases[pool] = facts.leases
             breaches += _put_right(guard_services, facts, failures)
             stir(guard_services, facts, failures)
+            send_again(guard_services, facts)
     with going_on(failures, "schedules"):
         reconcile(guard_services, lab_facts, leases)
     with going_on(failures, "GPU settings"):

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
-from lamplighter.domain.guard.breach import EarlierBreach, GuardAction
+from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.incident import Incident
 from lamplighter.domain.pool.pool import PoolState
 
@@ -40,6 +40,7 @@ def earlier_breach(entry: Entry) -> EarlierBreach:
         entry.lease,
         entry.at,
         paged=details.get("paged") == "yes",
+        unsent=details.get("paged") == "no",
         subject=details.get("subject", ""),
     )
 
@@ -54,7 +55,9 @@ def incident(ledger: Ledger, state: PoolState) -> Incident | None:
     paged = [
         entry.at
         for entry in entries
-        if entry.details.get("action") in {GuardAction.PAGE, GuardAction.MARK_LEAKED}
+        if entry.details.get("rule") == Rule.LEAKED
+        and entry.details["action"] in {GuardAction.PAGE, GuardAction.MARK_LEAKED}
+        and entry.details.get("paged") == "yes"
     ]
     return Incident(
         since,

@@ -93,4 +93,6 @@ class EarlierBreach:
     lease: str | None
     at: datetime
     paged: bool = False
+    unsent: bool = False
+    """It should have paged, and nobody took the page."""
     subject: str = ""
