@@ -24,7 +24,7 @@ LIST = Path(__file__).with_name("not_exercised.yaml")
 FOLDERS = ROOT / ".build" / "judged"
 FOLDER = FOLDERS / (os.environ.get("LAMPLIGHTER_PART", "session") + ("-long" if LONG else ""))
 """What each process of this session judged."""
-_STACK = re.compile(r"(.+)-(?:cluster|controller|slack|events)")
+_STACK = re.compile(r"(.+)-(?:cluster|controller)")
 _ARN = re.compile(r"arn:aws:([\w-]*):[\w-]*:\w*:")
 _REGION = re.compile(r"LAB-[a-z]{2}-[a-z]+-\d-")
 #: The part that AWS or CloudFormation adds to a name.
