@@ -13,7 +13,7 @@ TO_THE_ORDER = ["ArmFailsafe", "Scale"]
 ONE_LOOK = ["AwaitNodes", "ApplyGpuSettings", "AwaitGpus", "WarmNotices", "Validate"]
 REPLACED = ["AnnounceReplacement", "Empty", "Replace"]
 TOLD = ["Diagnose", "Announce"]
-LATE = ["AwaitGpus", "WarmNotices", "Validate"]
+LATE = ["AwaitLateGpus", "WarmNotices", "Validate"]
 ROUND = [
     *(*TO_THE_ORDER, *ONE_LOOK, *REPLACED, *ONE_LOOK, *TOLD, *LATE, *TOLD),
     *("Release", "WaitForCapacity", "HandOn"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from lamplighter.application.cluster.settings import LATE, PATIENCE
 from lamplighter.domain.schedules.failsafe import FIRES_WITHIN, RETRIED
 from lamplighter.domain.schedules.schedule import NEAREST
 from local.aws.stepfunctions.choice import holds
@@ -15,6 +16,8 @@ OPEN = [
 ]
 #: States that let a function start: which, and before which step.
 WARM = {"WarmNodegroups": ("nodegroups", "Admit"), "WarmNotices": ("notices", "Validate")}
+#: States that a run without trouble does not come to.
+TROUBLE = ("MarkLeaked", "AwaitLateGpus")
 CLOSE = [
     *(
         "Announce",
@@ -46,7 +49,7 @@ def tasks_along(workflow: dict[str, Any]) -> list[str]:
             # The way on is the one that leads to a step not made yet.
             ways = [choice["Next"] for choice in state["Choices"]] + [state["Default"]]
             steps = [way for way in ways if workflow["States"][way]["Type"] == "Task"]
-            name = next((way for way in steps if way not in seen and way != "MarkLeaked"), None)
+            name = next((way for way in steps if way not in {*seen, *TROUBLE}), None)
         else:
             name = state.get("Next")
     return [name for name in seen if workflow["States"][name]["Type"] == "Task" and name not in WARM]
@@ -225,10 +228,14 @@ def test_a_diagnosis_that_fails_keeps_no_lab_from_opening() -> None:
 def test_nodes_that_are_only_late_are_waited_for_after_the_notice() -> None:
     states = definitions()["open"]["States"]
     late = {"results": {"AwaitNodes": {"shortage": None}, "AwaitGpus": {"late": True}}}
-    assert (
-        next(rule["Next"] for rule in states["IsNodeMissing"]["Choices"] if holds(rule, late, {}))
-        == "AwaitGpus"
-    )
+    following = next(rule["Next"] for rule in states["IsNodeMissing"]["Choices"] if holds(rule, late, {}))
+    soon, again = states["AwaitGpus"], states[following]
+    # The same step in another rhythm: everybody waits for the first, nobody for the second.
+    assert {**again, "Comment": "", "Retry": []} == {**soon, "Comment": "", "Retry": []}
+    rhythms = [each["Retry"][1] for each in (soon, again)]
+    assert [each["IntervalSeconds"] for each in rhythms] == [2, 10]
+    for rhythm, longest in zip(rhythms, (LATE, PATIENCE - LATE), strict=True):
+        assert rhythm["IntervalSeconds"] * rhythm["MaxAttempts"] > longest.total_seconds()
 
 
 def test_while_closing_no_failure_skips_the_way_to_zero() -> None:

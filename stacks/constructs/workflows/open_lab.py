@@ -61,6 +61,10 @@ class OpenLab(Construct):
         await_nodes = steps.step("AwaitNodes", "nodegroups", "See the nodes come", Poll(10, 180))
         settings = steps.step("ApplyGpuSettings", "cluster", "Verify the lab's GPU settings", Poll(10, 90))
         await_gpus = steps.step("AwaitGpus", "cluster", "See the GPUs become ready", Poll(2, 600))
+        # The lease is announced without these, so nobody counts the seconds any more.
+        await_late = steps.step(
+            "AwaitGpus", "cluster", "See late GPUs become ready", Poll(10, 120), state="AwaitLateGpus"
+        )
         # Two minutes at level smoke, three hours with dcgmi's level 4. It polls often, to announce at once.
         validate = steps.step("Validate", "cluster", "Prove the GPUs by running pods", Poll(1, 1400, 10))
         aloud = steps.step("AnnounceReplacement", "notices", "Say which nodes go, and why", BRIEF)
@@ -82,7 +86,7 @@ class OpenLab(Construct):
         over = sfn.Succeed(self, "LeaseIsOver", comment="Closed, expired or handed over: nothing left to do")
         close = self._close_after_failure(close_lab)
         is_missing = self._missing_nodes(
-            release, again=self._again(hand_on, arm), late=await_gpus, failed=self._checks_failed(close)
+            release, again=self._again(hand_on, arm), late=await_late, failed=self._checks_failed(close)
         )
         is_all_well = self._all_well(diagnose, announce, replacing=aloud)
         is_granted = (
@@ -101,7 +105,8 @@ class OpenLab(Construct):
             .when(sfn.Condition.boolean_equals("$.results.Scale.over", True), over)
             .otherwise(await_nodes)
         )
-        for ours in (admit, arm, scale, await_nodes, settings, await_gpus, validate, empty, replace, release):
+        nodes = (await_nodes, settings, await_gpus, await_late, validate, empty, replace, release)
+        for ours in (admit, arm, scale, *nodes):
             ours.add_catch(over, errors=["Stale"], result_path="$.failure")
             ours.add_catch(close, errors=["States.ALL"], result_path="$.failure")
         # A failed diagnosis or announcement does not close the lab.
@@ -117,6 +122,7 @@ class OpenLab(Construct):
         warm = steps.warm("WarmNodegroups", "nodegroups", "Start the function that orders the nodes", admit)
         warm_notices = steps.warm("WarmNotices", "notices", "Start the function that says it", validate)
         await_nodes.next(settings).next(await_gpus).next(warm_notices)
+        await_late.next(warm_notices)
         validate.next(is_all_well)
         aloud.next(empty).next(replace).next(await_nodes)
         diagnose.next(announce).next(is_missing)

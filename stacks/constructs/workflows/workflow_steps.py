@@ -64,14 +64,17 @@ class WorkflowSteps:
         comment: str,
         poll: Poll = BRIEF,
         patience: Patience = A_MINUTE,
+        *,
+        state: str | None = None,
     ) -> tasks.LambdaInvoke:
         """The step `name` of a function; its result is at `$.results.<name>`.
 
+        `state` is the name of the state where the workflow has another one for the same step.
         The function gets the step's name, the run's state and the execution's ARN, which its logs name.
         """
         task = tasks.LambdaInvoke(
             self._scope,
-            name,
+            state or name,
             comment=comment,
             lambda_function=self._functions[function],
             payload=sfn.TaskInput.from_object(
