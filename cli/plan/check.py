@@ -10,7 +10,7 @@ import typer
 
 from cli import printing
 from cli.options import AsJson
-from cli.plan import check_year, images, instance_types, node_pools, zone_notes
+from cli.plan import check_year, node_notes, node_pools, zone_notes
 from lamplighter import clock
 from lamplighter.data import lifecycle
 from lamplighter.domain.capacity.kinds import identity
@@ -103,7 +103,7 @@ def summary(lab: Lab) -> Iterator[str]:
         price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour{node_pools.fee(pool)}"
         curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
         yield (
-            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}{images.told(pool)}"
+            f"  pool {name}: up to {pool.max_nodes} x {pool.instance_type}{node_notes.told(pool)}"
             f"{node_pools.told(pool)}, {price}, guard: {lab.mode(name)}{curfew}"
         )
     for name, group in lab.cluster.node_groups.items():
@@ -158,9 +158,9 @@ def notes(lab: Lab) -> Iterator[str]:
                 f"nothing that this lab installs announces the GPUs of pool {name}: enable gpu_operator or"
                 " device_plugin, or install a device plugin yourself"
             )
-    yield from instance_types.notes(lab)
+    yield from node_notes.type_notes(lab)
     yield from zone_notes.notes(lab)
-    yield from images.notes(lab)
+    yield from node_notes.notes(lab)
     yield from node_pools.notes(lab)
     for window in lab.windows:
         if window.from_ and window.until and window.until < window.from_:

@@ -26,7 +26,7 @@ EXCUSED = {
     "lambdas/lamplighter/application/experiments/services.py": "the name of a security group in deployed labs",
     "cli/plan/adopt.py": "the words of the command that adopts a node group, and a key of lab.yaml",
     "cli/plan/check.py": "a line for people",
-    "cli/plan/images.py": "lines for people, and the lab's groups that are always on: they are no pools",
+    "cli/plan/node_notes.py": "lines for people, and the lab's groups that are always on: they are no pools",
     "cli/verification/": "acts as somebody who passes by the lab, on the kind of pool that most labs have",
     "cli/reference/example.py": "the lab's groups that are always on, a key of lab.yaml",
     "lambdas/lamplighter/domain/money/unguarded.py": "what the lab's groups that are always on cost",

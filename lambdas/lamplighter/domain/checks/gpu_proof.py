@@ -14,6 +14,8 @@ from lamplighter.reasons.fields import KEY, from_odd_document
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
 
+BANDWIDTH = "busbw_gb_per_second"
+"""The measurement of a verdict that is a bandwidth between GPUs."""
 TREND = "all_reduce"
 """The check whose bandwidth is a proof's own. Other collectives are as fast by another measure."""
 
@@ -74,7 +76,7 @@ def bandwidths(rows: Iterable[Mapping[str, object]], floor: Decimal | None = Non
     for row in rows:
         said = row.get("measurements")
         measurements = said if isinstance(said, Mapping) else {}
-        measured = _number(measurements.get("busbw_gb_per_second"))
+        measured = _number(measurements.get(BANDWIDTH))
         if measured is not None:
             judged_by = _number(measurements.get("floor_gb_per_second"))
             found.append(Bandwidth(str(row.get("check")), str(row.get("node")), measured, judged_by or floor))

@@ -1,7 +1,8 @@
-"""Notes of `check` on images: what a lab may have, but what ends or surprises."""
+"""Notes of `check` on images and instance types: what a lab may have, but what ends, surprises or is not known."""
 
 from collections.abc import Iterator
 
+from cli.nearest import nearest
 from lamplighter.data import instance_types, versions
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import ImageFamily
@@ -47,3 +48,27 @@ def _families(lab: Lab) -> Iterator[tuple[str, ImageFamily]]:
     yield "cluster.system_nodes", lab.cluster.system_nodes.family
     yield from ((f"pools.{name}", pool.family) for name, pool in lab.pools.items())
     yield from ((f"cluster.node_groups.{name}", one.family) for name, one in lab.cluster.node_groups.items())
+
+
+def type_notes(lab: Lab) -> Iterator[str]:
+    """A note for each pool whose type is unknown or needs a driver that not every image has."""
+    for name, pool in lab.pools.items():
+        for kind in pool.types:
+            if instance_types.gpu_type(kind) is None and not instance_types.has_no_gpu(kind):
+                yield _unknown(name, kind)
+            elif driver := instance_types.driver(kind, _image(pool)):
+                yield f"pool {name}: {kind} needs {driver}"
+
+
+def _unknown(pool: str, kind: str) -> str:
+    similar = nearest(kind, instance_types.gpu_type_names())
+    meant = f"; the nearest name is {similar}" if similar else ""
+    return (
+        f"pool {pool}: no instance type {kind} with NVIDIA GPUs is known{meant}. A newer type works, but its GPUs are"
+        " not proven"
+    )
+
+
+def _image(pool: Pool) -> str:
+    """Which images of EKS the pool takes: `al2023`, `bottlerocket`, or "" for one of its own."""
+    return pool.family if pool.family in {"al2023", "bottlerocket"} and not pool.image else ""
