@@ -10,15 +10,17 @@ from lamplighter.reasons.reason import reason
 
 def send_again(guard_services: GuardServices, facts: PoolFacts) -> None:
     """Send the unsent pages of earlier sweeps, unless this sweep has just paged about the same."""
-    if not any(earlier.unsent for earlier in facts.earlier):
+    unsent = {(each.rule, each.lease, each.subject, each.at) for each in facts.earlier if each.unsent}
+    if not unsent:
         return
     pool, ledger = facts.pool, guard_services.capacity.ledger
     last: dict[tuple[str, str | None, str], Entry] = {}
     for entry in ledger.audit(pool, facts.now - MEMORY):
         if "paged" in entry.details:
             last[entry.details["rule"], entry.lease, entry.details.get("subject", "")] = entry
-    for entry in last.values():
-        if entry.details["paged"] == "yes" or entry.at >= facts.now or _pages_anyhow(entry):
+    for about, entry in last.items():
+        # A leak pages by its incident, which counts what was sent, and a person may have silenced it.
+        if (*about, entry.at) not in unsent or about[0] == Rule.LEAKED:
             continue
         breach = Breach(Rule(entry.details["rule"]), entry.why, GuardAction.PAGE, entry.lease)
         paged = guard_services.page(pool, announcements.of_breach(pool, breach))
@@ -34,8 +36,3 @@ def send_again(guard_services: GuardServices, facts: PoolFacts) -> None:
                 details={**entry.details, "action": GuardAction.PAGE.value, "paged": paged},
             )
         )
-
-
-def _pages_anyhow(entry: Entry) -> bool:
-    """A leak pages by its incident, which counts what was sent, and a person may have silenced it."""
-    return entry.details["rule"] == Rule.LEAKED and entry.details["action"] != GuardAction.SAY
