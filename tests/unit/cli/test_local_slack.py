@@ -37,7 +37,7 @@ class Cloud(BaseHTTPRequestHandler):
             form = {key: values[0] for key, values in parse_qs(body.decode()).items()}
             text = f"{form['user_id']} typed {form['command']} {form['text']} at {stamp}\n{ANSWER['text']}"
             data = json.dumps(ANSWER | {"text": text}).encode()
-            with urllib.request.urlopen(form["response_url"], data=data, timeout=10):
+            with urllib.request.urlopen(form["response_url"], data=data):
                 pass
 
     def _reply(self, content: bytes) -> None:

@@ -31,15 +31,13 @@ def run(cdk: Path, words: str, endpoint: str) -> subprocess.CompletedProcess[str
 
 @pytest.mark.parametrize("words", ["bootstrap", "deploy --all", "--app .build/my-lab destroy --all"])
 def test_against_the_embedded_cloud_nothing_is_deployed(cdk: Path, words: str) -> None:
-    said = run(cdk, words, "http://127.0.0.1:4566")
+    said = run(cdk, words, "http://127.0.0.1:456")
     assert (said.returncode, said.stdout) == (2, "")
-    assert "is for AWS, but AWS_ENDPOINT_URL is http://127.0.0.1:4566, the embedded cloud" in said.stderr
+    assert "is for AWS, but AWS_ENDPOINT_URL is http://127.0.0.1:456, the embedded cloud" in said.stderr
     assert len(said.stderr.splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "endpoint"), [("deploy --all", ""), ("synth lab", "http://127.0.0.1:4566")]
-)
+@pytest.mark.parametrize(("words", "endpoint"), [("deploy --all", ""), ("synth lab", "http://127.0.0.1:456")])
 def test_everything_else_is_the_cdks(cdk: Path, words: str, endpoint: str) -> None:
     said = run(cdk, words, endpoint)
     assert (said.returncode, said.stdout) == (0, f"{words}\n")

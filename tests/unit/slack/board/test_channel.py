@@ -31,7 +31,7 @@ LAB = {
         "roles": {"instructors": {"members": [INSTRUCTOR], "may": ["open", "skip", "pause"]}},
     },
 }
-NO_MONEY = {"guard": {"budget": {"amount": 1}}}
+NO_MONEY = {"guard": {"budget": {"amount": 1, "warn_at": []}}}
 
 
 @dataclass
