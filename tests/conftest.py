@@ -69,7 +69,7 @@ def pytest_collection_finish() -> None:
     # Loaded modules stay, so garbage collection need not search them again and again.
     gc.collect()
     gc.freeze()
-    # A test makes many objects and keeps few. Python's own threshold of 2,000 costs some per cent of the processor time.
+    # A test makes many objects and keeps few: Python's own threshold of 2,000 costs some per cent of the time.
     gc.set_threshold(50_000)
 
 
