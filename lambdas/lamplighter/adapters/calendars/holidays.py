@@ -5,14 +5,14 @@ Owns which dates those are, and the limits. text.py reads the calendar; only the
 
 import warnings
 from collections.abc import Iterable
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from typing import NamedTuple
 
 import recurring_ical_events
-from icalendar import Calendar, Event, vDDDTypes
+from icalendar import Calendar, Event, vDDDLists, vDDDTypes, vRecur
 
 from lamplighter.adapters.calendars import recurrence
-from lamplighter.adapters.calendars.event_faults import is_all_day, listed
+from lamplighter.adapters.calendars.event_faults import LISTED, is_all_day, listed
 from lamplighter.adapters.calendars.revisions import is_cancelled, revisions
 from lamplighter.adapters.calendars.text import Component, parsed_of_stranger, title_of
 from lamplighter.errors import BadInput
@@ -42,7 +42,11 @@ def read(content: bytes) -> Holidays:
     try:
         events = [one for one in revisions(calendar.walk("VEVENT")).events if not _is_called_off(one[0])]
         whole = [one for one in events if is_all_day(one[0])]
-        days = sorted(_days(whole))
+        series = {key for _, key in whole}
+        timed = [one for one in events if not is_all_day(one[0])]
+        days = sorted(
+            _days([*whole, *(one for one in timed if one[1] in series and "RECURRENCE-ID" in one[0])])
+        )
     except BadInput:
         raise
     except Exception as error:  # noqa: BLE001 -- the library raises anything for input of strangers
@@ -50,7 +54,7 @@ def read(content: bytes) -> Holidays:
         raise BadInput(reason("calendar.file.events", detail=detail)) from None
     if not whole:
         raise BadInput(reason("calendar.holidays.none"))
-    return Holidays(tuple(days), len(events) - len(whole))
+    return Holidays(tuple(days), len(timed))
 
 
 def _is_called_off(event: Component) -> bool:
@@ -89,20 +93,45 @@ def _dates_of(rule: recurrence.Rule, begin: date) -> float:
 
 
 def _dated(event: Component, key: str) -> Component:
-    """The event with dates in place of times, and with an end: one without lasts a day (RFC 5545, 3.6.1)."""
+    """The event with dates in place of times, and with an end: one without lasts a day (RFC 5545, 3.6.1).
+
+    A date of a series that has got times is no whole day any more: it leaves the series.
+    """
     made = Event()
     made.add("uid", key)
-    first = _date(event["DTSTART"].dt)
+    begin = event["DTSTART"].dt
+    zone = begin.tzinfo if isinstance(begin, datetime) else None
+    first = _date(begin)
     lasts = event["DURATION"].dt if "DURATION" in event else _DAY
-    last = _date(event["DTEND"].dt) if "DTEND" in event else first + lasts
+    last = _date(event["DTEND"].dt, zone) if "DTEND" in event else first + lasts
     # The library reckons with days after the end, and dates end in the year 9999.
     last = min(max(last, first + _DAY), max(LAST, first) + _DAY)
     made["DTSTART"], made["DTEND"] = vDDDTypes(first), vDDDTypes(last)
     for name in KEPT:
         if name in event:
-            made[name] = event[name]
+            made[name] = event[name] if zone is None else _in_zone(name, event[name], zone)
+    if not is_all_day(event):
+        made["STATUS"] = "CANCELLED"
     return made
 
 
-def _date(at: date) -> date:
-    return at.date() if isinstance(at, datetime) else at
+def _in_zone(name: str, value: Component, zone: tzinfo) -> Component:
+    """The property with dates of this zone: the last date of a rule with a zone is in UTC (RFC 5545, 3.3.10)."""
+    if name == "RRULE":
+        rules = [vRecur(rule) for rule in listed(value)]
+        for rule in rules:
+            if "UNTIL" in rule:
+                rule["UNTIL"] = [_date(at, zone) for at in recurrence.values(rule, "UNTIL")]
+        return rules
+    if name in LISTED:
+        return vDDDLists([_date(one.dt, zone) for each in listed(value) for one in each.dts])
+    if name == "RECURRENCE-ID":
+        return vDDDTypes(_date(value.dt, zone))
+    return value
+
+
+def _date(at: date, zone: tzinfo | None = None) -> date:
+    """The date of a day or an instant, which is in its own zone or, where it is given, in this one."""
+    if not isinstance(at, datetime):
+        return at
+    return (at.astimezone(zone) if zone and at.tzinfo else at).date()

@@ -17,6 +17,10 @@ LAB = (
     "name: x\nguard: {longest_lease: 8h}\nwindows:\n"
     '- {name: daily, days: daily, start: "20:00", end: "21:00", except: EXCEPT}\n'
 )
+OF_EXCHANGE = (
+    "DTSTART;TZID=Asia/Seoul:20260501T000000|DTEND;TZID=Asia/Seoul:20260502T000000"
+    "|X-MICROSOFT-CDO-ALLDAYEVENT:TRUE|RRULE:FREQ=WEEKLY;UNTIL=20260514T150000Z"
+)
 SOLLAL = "DTSTART;VALUE=DATE:20260216|DTEND;VALUE=DATE:20260219|SUMMARY:설날"
 
 
@@ -85,6 +89,7 @@ def test_a_lab_carries_its_holidays_and_its_ranges(tmp_path: Path) -> None:
             "DTSTART:20260505T000000|DTEND:20260507T000000|X-MICROSOFT-CDO-ALLDAYEVENT:TRUE",
             ["2026-05-05", "2026-05-06"],
         ),
+        (f"{OF_EXCHANGE}|EXDATE:20260507T150000Z", ["2026-05-01", "2026-05-15"]),
         ("DTSTART;VALUE=DATE:20260505|STATUS:TENTATIVE", ["2026-05-05"]),
     ],
 )
@@ -97,6 +102,12 @@ def test_a_cancelled_holiday_is_none_and_a_cancelled_date_leaves_its_series() ->
     gone = "UID:a|RECURRENCE-ID;VALUE=DATE:20260508|DTSTART;VALUE=DATE:20260508|STATUS:CANCELLED"
     off = "UID:b|DTSTART;VALUE=DATE:20260601|STATUS:CANCELLED"
     assert days(series, gone, off) == ["2026-05-01"]
+
+
+def test_a_date_that_has_got_times_leaves_its_series() -> None:
+    series = "UID:a|DTSTART;VALUE=DATE:20260501|RRULE:FREQ=WEEKLY;COUNT=2"
+    timed = "UID:a|RECURRENCE-ID;VALUE=DATE:20260508|DTSTART:20260508T100000Z|DTEND:20260508T110000Z"
+    assert days(series, timed) == ["2026-05-01"]
 
 
 def test_events_with_times_are_told_and_a_file_of_them_alone_is_refused(tmp_path: Path) -> None:
