@@ -81,7 +81,7 @@ def reports(lines: Iterable[tuple[int, str]], instance_type: str = "") -> list[X
         gpu = line.partition("(PCI:")[2].partition(")")[0]
         known = by_gpu.setdefault(gpu, [])
         if number != RECOVERY:
-            known.append(XidReport(number, line, xid_action(number, instance_type)))
+            known.append(XidReport(number, line, _line_action(number, line, instance_type)))
             continue
         word = _recovery(line)
         if word == "none":
@@ -97,6 +97,13 @@ def reports(lines: Iterable[tuple[int, str]], instance_type: str = "") -> list[X
         for gpu, known in by_gpu.items()
         for report in known
     ]
+
+
+def _line_action(number: int, line: str, instance_type: str) -> GpuAction | None:
+    """The action of an Xid; of NVLink 5's, which are fatal or not, the line says so: `145, RLW_REMAP Fatal XC0`."""
+    if number in _table()["fatal_line"] and " Fatal " in line:
+        return GpuAction.RESET
+    return xid_action(number, instance_type)
 
 
 def _recovery(line: str) -> str:

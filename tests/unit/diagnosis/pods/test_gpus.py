@@ -172,6 +172,7 @@ test_a_gpu_is_dead_by = table(
      f"{NEEDS.format('0x0 (None)')}"), []),
     ("an event of the node", given(healthy(1), more={"events": [event("Node", NODE, "NvidiaXID79Error", "fatal"),
      event("Node", NODE, "NvidiaXID13Warning", "not fatal")]}), [("xid", NODE, "NvidiaXID79Error: fatal")]),
+    ("not an NVLink error of Blackwell that is not fatal", printed("Xid (PCI:0000): 145, RLW_RXPIPE Nonfatal XC0"), []),
     ("a fatal XID in a log", printed(FATAL), [("xid", NODE, f"{CALLED}: {FATAL}")]),
     ("one that the plugin calls critical", printed(CRITICAL, expected={"gpus_per_node": 1}), ["xid"]),
     ("not another", printed(OTHER), []),
@@ -197,6 +198,7 @@ test_a_gpu_is_dead_by = table(
      "reboot"),
     (printed(f"Xid (PCI:0000): 48, x\n{NEEDS.format('0x2 (Node Reboot Required)')}"), "reboot"),
     (printed(f"{FATAL}\n{NEEDS.format('0x1 (Drain and Reset)')}"), "reset"),
+    (printed("Xid (PCI:0000): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00"), "reset"),
     (faulty("NvidiaXID63Error"), "watch"),
     (faulty("DCGMHealthCode4"), "isolate"),
 ])  # fmt: skip
