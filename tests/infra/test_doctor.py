@@ -1,7 +1,9 @@
 """What the doctor holds an account to is what the templates ask for."""
 
 import json
+import re
 
+from docs.doctor import DESCRIPTIONS
 from lamplighter.adapters.doctor.bootstrap import VERSION
 from lamplighter.data import lifecycle
 from lamplighter.domain.doctor.account import NEEDED_BOOTSTRAP
@@ -47,3 +49,9 @@ def test_the_doctor_sees_the_cluster_through_a_group_of_its_own_and_changes_noth
     }
     assert "gpu-lab-notices" in may["lambda:InvokeFunction"]
     assert "secret:gpu-lab-slack" in may.get("secretsmanager:GetSecretValue", "secret:gpu-lab-slack")
+
+
+def test_the_doctor_may_make_every_call_to_auto_scaling_that_its_page_names(controller: Template) -> None:
+    calls = set(re.findall(r"autoscaling:\w+", " ".join(check.reads for check in DESCRIPTIONS.values())))
+    assert calls
+    assert calls <= set(allowed(controller, "gpu-lab-ap-northeast-2-doctor"))

@@ -18,6 +18,7 @@ TAKE_NO_RESOURCE = {
     "autoscaling:DescribeAutoScalingGroups",
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
+    "autoscaling:DescribeScheduledActions",
     "cloudtrail:DescribeTrails",
     "cloudwatch:GetMetricStatistics",
     "dynamodb:ListStreams",

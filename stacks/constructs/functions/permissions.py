@@ -335,6 +335,7 @@ class Permissions:
             Grants(
                 [
                     "autoscaling:DescribeAutoScalingGroups",
+                    "autoscaling:DescribeScheduledActions",
                     "ec2:DescribeInstanceTypeOfferings",
                     "ec2:DescribeLaunchTemplateVersions",
                     "ec2:DescribeSubnets",
