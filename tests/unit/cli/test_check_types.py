@@ -21,7 +21,7 @@ def pool(kind: str, more: str = "") -> str:
     (pool("g5.xlarge"), None),
     (pool("p5en.48xlarge"), None),
     (pool("g7.2xlarge"), f"{G7}EKS' image has it from release v20260917"),
-    (pool("g7.2xlarge", ", ami_type: BOTTLEROCKET_x86_64_NVIDIA"), f"{G7}EKS' Bottlerocket image has 580"),
+    (pool("g7.2xlarge", ", ami_type: BOTTLEROCKET_x86_64_NVIDIA"), f"{G7}EKS' Bottlerocket image has only 580"),
     (pool("g7e.2xlarge"), None),
     (pool("g6f.large"), None),
     (pool("g6f.large", ", ami_type: CUSTOM, image: ami-0123456789abcdef0"), "pool gpu: g6f.large needs NVIDIA's GRID"),
