@@ -22,9 +22,18 @@ def of(name: str) -> GpuType:
 
 
 def judged(
-    busbw: str, network: str = "", ranks: int = 2, kind: GpuType | None = None, hosts: int = 2
+    busbw: str,
+    network: str = "",
+    ranks: int = 2,
+    kind: GpuType | None = None,
+    *,
+    hosts: int = 2,
+    size: int = 268435456,
+    operation: str = "all_reduce",
+    adds: str = "sum",
 ) -> Verdict:
-    text = said.nccl([said.nccl_row(268435456, busbw=busbw, in_place=busbw)], ranks=ranks)
+    row = said.nccl_row(size, busbw=busbw, in_place=busbw).replace("sum", adds)
+    text = said.nccl([row], ranks=ranks, max_bytes=size).replace("all_reduce", operation)
     for rank in range(ranks):
         text = text.replace(f"on nccl-{rank} ", f"on host-{rank * hosts // ranks} ")
     return nccl(network + text, 0, ranks, kind or of("p5.48xlarge"))
@@ -48,7 +57,7 @@ def test_what_is_not_shown_is_said() -> None:
     assert "NCCL talked over TCP (NET/Socket), and the network of a p5.48xlarge is EFA" in str(
         judged("2.75", SOCKET).reason
     )
-    assert "no figure of EFA is published for 2 ranks" in str(judged("45", EFA).reason)
+    assert "no figure of EFA is published for this collective of 2 ranks" in str(judged("45", EFA).reason)
     assert judged("45", EFA).measurements["transport"] == "EFA"
 
 
@@ -66,6 +75,15 @@ def test_without_efa_tcp_passes_by_its_own_floor_and_is_named(kind: GpuType) -> 
 ])  # fmt: skip
 def test_a_floor_is_of_so_many_nodes_and_ranks(ranks: int, hosts: int, busbw: str, outcome: Outcome) -> None:
     assert judged(busbw, EFA if hosts > 1 else "", ranks, hosts=hosts).outcome is outcome
+
+
+def test_a_published_floor_is_of_all_reduce_and_of_large_sizes() -> None:
+    p4d = of("p4d.24xlarge")
+    assert judged("38", EFA, 16, p4d).outcome is FAILED
+    assert judged("38", EFA, 16, p4d, operation="reduce_scatter").outcome is PASSED
+    assert judged("38", EFA, 16, p4d, adds="none").outcome is PASSED
+    assert judged("150", "", 8, p4d, hosts=1, size=268435456).outcome is FAILED
+    assert judged("150", "", 8, p4d, hosts=1, size=33554432).outcome is PASSED
 
 
 def test_a_floor_of_the_lab_s_own_counts_instead() -> None:

@@ -24,6 +24,8 @@ from lamplighter.domain.checks.verdicts.verdict import (
 from lamplighter.domain.gpu.instance_types import GpuType
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
+PUBLISHED_FROM = 256 * 1024**2
+"""Bytes: the published figures are of large sizes, and a healthy machine is slower at smaller ones."""
 # nccl-tests ends with this exit code where data is wrong, or the bandwidth is below the one it was told to expect.
 BAD_DATA = 7
 _TOOL = "nccl-tests"
@@ -59,6 +61,8 @@ class _Row:
     busbw: Decimal | None
     """GB/s: the lower of the halves; None where neither has a figure."""
     wrong: int
+    reduces: bool
+    """Whether the operation adds values up; all_gather and others only move them."""
     checked: bool
     """Whether nccl-tests checked the values of at least one half."""
 
@@ -102,7 +106,7 @@ def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
         return not_proven(Sentences((unproven, why)), measurements)
     seen = _transport(printed)
     over: list[Said] = [reason("check.nccl.transport", transport=seen.value)] if seen else []
-    if seen is Transport.EFA and kind.published_floor(len(printed.hosts), gpus) is None:
+    if seen is Transport.EFA and _published(printed, kind) is None:
         over.append(reason("check.nccl.no-floor", ranks=gpus))
     return passed(Sentences((why, *over)) if over else why, measurements)
 
@@ -114,10 +118,23 @@ def _transport(printed: _Printed) -> Transport | None:
 
 def _floor(printed: _Printed, kind: GpuType) -> Decimal:
     """GB/s that are needed: a published figure of this many nodes and ranks, unless they talk over TCP."""
+    published = _published(printed, kind)
+    over_tcp = len(printed.hosts) > 1 and (_transport(printed) is Transport.TCP or kind.tcp_most is None)
+    return kind.busbw_floor if published is None or over_tcp else published
+
+
+def _published(printed: _Printed, kind: GpuType) -> Decimal | None:
+    """The published floor of an all_reduce of large sizes; None of what is not published.
+
+    Between two nodes its trees reach more than the network has (NVIDIA/nccl-tests issue 22): no other operation does.
+    """
     nodes = len(printed.hosts)
-    over_tcp = nodes > 1 and (_transport(printed) is Transport.TCP or kind.tcp_most is None)
-    published = None if over_tcp else kind.published_floor(nodes, len(printed.ranks))
-    return kind.busbw_floor if published is None else published
+    all_reduce = all(row.reduces for row in printed.rows) and all(
+        "all_reduce" in each for each in printed.starting
+    )
+    if max(printed.plans, default=0) < PUBLISHED_FROM or (nodes > 1 and not all_reduce):
+        return None
+    return kind.published_floor(nodes, len(printed.ranks))
 
 
 def _network_unproven(printed: _Printed, kind: GpuType) -> Reason | None:
@@ -255,6 +272,7 @@ def _row(cells: list[str], printed: _Printed) -> None:
             size=size,
             busbw=min((busbw for busbw, _ in halves if busbw is not None), default=None),
             wrong=sum(wrong for _, wrong in halves if wrong is not None),
+            reduces=cells[3] != "none",
             checked=any(wrong is not None for _, wrong in halves),
         )
     )
