@@ -198,6 +198,7 @@ test_a_gpu_is_dead_by = table(
      "reboot"),
     (printed(f"Xid (PCI:0000): 48, x\n{NEEDS.format('0x2 (Node Reboot Required)')}"), "reboot"),
     (printed(f"{FATAL}\n{NEEDS.format('0x1 (Drain and Reset)')}"), "reset"),
+    (printed(f"Xid (PCI:0000): 74, x\n{NEEDS.format('0x3 (Drain P2P)')}"), "reset"),
     (printed("Xid (PCI:0000): 149, NETIR_LINK_EVT Fatal XC0 i0 Link 00"), "reset"),
     (faulty("NvidiaXID63Error"), "watch"),
     (faulty("DCGMHealthCode4"), "isolate"),
