@@ -59,7 +59,7 @@ _SIMILAR = 0.75
 def meant(name: str) -> Sequence[str]:
     """The cities whose zone a wrong name means; an example where nothing is like it."""
     cities = [city for city, words in _ABBREVIATIONS.items() if name.lower() in words.split()]
-    return cities or _by_offset(name) or _by_city(name) or [EXAMPLE]
+    return cities or _by_offset(name) or _by_case(name) or _by_city(name) or [EXAMPLE]
 
 
 class FixedZone(NamedTuple):
@@ -91,6 +91,10 @@ def _by_offset(name: str) -> list[str]:
     hours = int(matched[2]) + int(matched[3] or 0) / 60
     city = _CITIES.get(-hours if matched[1] == "-" else hours)
     return [city] if city else []
+
+
+def _by_case(name: str) -> list[str]:
+    return [zone for zone in zones.names() if zone.lower() == name.lower()]
 
 
 def _by_city(name: str) -> list[str]:

@@ -51,6 +51,7 @@ def test_a_problem_names_its_window_even_if_the_text_has_that_word(name: str) ->
     ("pt", "America/Los_Angeles"),
     ("GMT+9", "Asia/Seoul"),
     ("utc-5", "America/New_York"),
+    ("utc", "UTC"),
     ("UTC+05:30", "Asia/Kolkata"),
     ("Seoul", "Asia/Seoul"),
     ("new york", "America/New_York"),
