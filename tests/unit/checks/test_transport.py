@@ -12,7 +12,9 @@ from tests import gpu_outputs as said
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
 SOCKET = "a:1:1 [0] NCCL INFO Using network Socket\n"
 FIRST = "a:1:1 [0] NCCL INFO NET/Socket : Using [0]eth0:10.0.0.1<0>\n"
-EFA = "a:1:1 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/AWS Libfabric/0\n"
+EFA = "a:1:1 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/AWS Libfabric/0/GDRDMA\n"
+PLUGIN = "a:1:1 [0] NCCL INFO Using network AWS Libfabric\n"
+PROVIDER = "a:1:1 [0] NCCL INFO NET/OFI Selected provider is {}, fabric is x (found 4 nics)\n"
 
 
 def of(name: str) -> GpuType:
@@ -46,6 +48,9 @@ def judged(
     ("45", FIRST + EFA, PASSED),
     ("45", "", PASSED),
     ("45", EFA + SOCKET, NOT_PROVEN),
+    ("2.75", PLUGIN, NOT_PROVEN),
+    ("2.75", PLUGIN + PROVIDER.format("tcp"), NOT_PROVEN),
+    ("2.75", PLUGIN + PROVIDER.format("efa"), PASSED),
     ("2.40", EFA, FAILED),
     ("2.40", SOCKET, FAILED),
 ])  # fmt: skip

@@ -1,18 +1,15 @@
 """By which network NCCL talks between nodes, in its own words.
 
 NCCL names TCP sockets for its first contact, whatever it takes afterwards: `NET/Socket : Using [0]eth0` says nothing.
+Nor does `Using network AWS Libfabric`, which is the plugin's name: that plugin takes TCP where it finds no EFA. Its
+`Selected provider is efa` says it, and so does a channel with GPUDirect (GDRDMA), which TCP does not have.
 """
 
 from enum import StrEnum
 
-_LIBFABRIC = "AWS Libfabric", "Libfabric"
-_OF_TCP = "Using network Socket", "via NET/Socket", "elected Provider is tcp", "elected provider is tcp"
-_OF_EFA = (
-    *(f"Using network {name}" for name in _LIBFABRIC),
-    *(f"via NET/{name}" for name in _LIBFABRIC),
-    "elected Provider is efa",
-    "elected provider is efa",
-)
+_PROVIDER = "selected provider is "
+_OF_TCP = "using network socket", "via net/socket", f"{_PROVIDER}tcp", f"{_PROVIDER}sockets"
+_CHANNEL, _DIRECT = ("via net/aws libfabric", "via net/libfabric"), "/gdrdma"
 
 
 class Transport(StrEnum):
@@ -26,6 +23,8 @@ def transport_of(line: str) -> Transport | None:
     """The network that a line of NCCL names; None where it names none of ours."""
     if "NCCL" not in line:
         return None
-    if any(words in line for words in _OF_TCP):
+    low = line.lower()
+    if any(words in low for words in _OF_TCP):
         return Transport.TCP
-    return Transport.EFA if any(words in line for words in _OF_EFA) else None
+    direct = _DIRECT in low and any(words in low for words in _CHANNEL)
+    return Transport.EFA if direct or f"{_PROVIDER}efa" in low else None
