@@ -120,6 +120,13 @@ def test_a_fatal_xid_fails_unless_it_is_older_than_the_node_or_the_plugin_ignore
     assert judged(told(), "NVRM: Xid (PCI:0000:00:1e): 31, pid=1").passed
 
 
+def test_nvidia_s_advice_says_nothing_of_an_error_after_it() -> None:
+    advice = "NVRM: Xid (PCI:0000:00:1e): 154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)"
+    assert judged(told(), advice).passed
+    lost = judged(told(), f"{advice}\nNVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
+    assert lost.outcome is FAILED
+
+
 def test_the_monitoring_agent_s_word_fails_too() -> None:
     found = judged(watched("False", "NvidiaXID79Error", "GPU has fallen off the bus"), None)
     assert found.outcome is FAILED

@@ -71,12 +71,11 @@ def of_monitoring(code: str) -> bool:
 
 
 def reports(lines: Iterable[tuple[int, str]], instance_type: str = "") -> list[XidReport]:
-    """Each Xid with its line and action. Where Xid 154 speaks of the same GPU, its advice decides.
+    """Each Xid with its line and action. Xid 154 sums up what the same GPU reported before it: its advice decides.
 
     Its advice "None" says that the GPU recovered: what came before is history.
     """
     by_gpu: dict[str, list[XidReport]] = {}
-    advice: dict[str, GpuAction] = {}
     for number, line in lines:
         gpu = line.partition("(PCI:")[2].partition(")")[0]
         known = by_gpu.setdefault(gpu, [])
@@ -86,17 +85,12 @@ def reports(lines: Iterable[tuple[int, str]], instance_type: str = "") -> list[X
         word = _recovery(line)
         if word == "none":
             known.clear()
-            advice.pop(gpu, None)
             continue
         action = GpuAction[word.upper()] if word else None
-        known.append(XidReport(number, line, action))
         if action is not None:
-            advice[gpu] = action
-    return [
-        report._replace(action=advice.get(gpu, report.action))
-        for gpu, known in by_gpu.items()
-        for report in known
-    ]
+            known[:] = [before._replace(action=action) for before in known]
+        known.append(XidReport(number, line, action))
+    return [report for known in by_gpu.values() for report in known]
 
 
 def _line_action(number: int, line: str, instance_type: str) -> GpuAction | None:
