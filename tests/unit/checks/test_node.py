@@ -1,6 +1,7 @@
 """The checks without a pod: allocatable GPUs, labels, and fatal XIDs."""
 
 from datetime import UTC, datetime
+from time import process_time
 from typing import Any
 
 import pytest
@@ -125,6 +126,18 @@ def test_nvidia_s_advice_says_nothing_of_an_error_after_it() -> None:
     assert judged(told(), advice).passed
     lost = judged(told(), f"{advice}\nNVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
     assert lost.outcome is FAILED
+
+
+def test_each_error_of_a_line_is_of_its_own_gpu() -> None:
+    others = "NVRM: Xid (PCI:0000:00:1f): 154, GPU recovery action changed from 0x1 (Reset) to 0x0 (None)"
+    found = judged(told(), f"NVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus {others}")
+    assert (found.outcome, found.measurements["xid"]) == (FAILED, 79)
+
+
+def test_a_log_that_is_one_line_of_errors_is_judged_at_once() -> None:
+    begun = process_time()
+    assert judged(told(), "NVRM: Xid (PCI:0000:00:1e): 31, pid=1 " * 25_000).passed
+    assert process_time() - begun < 5
 
 
 def test_the_monitoring_agent_s_word_fails_too() -> None:

@@ -11,16 +11,21 @@ from datetime import UTC, datetime, timedelta
 _XID = re.compile(r"XidCriticalError: Xid=(\d{1,4})|\bXid \(PCI:[^)\s]{1,40}\): (\d{1,4})")
 _CONDITION_XID = re.compile(r"NvidiaXID(\d{1,4})(?:Error|Warning)?")
 _KLOG = re.compile(r"[IWEF](\d{2})(\d{2}) (\d{2}):(\d{2}):(\d{2})")
+#: Characters of a line before its first Xid, and from each on: a log is not ours, and one line may be all of it.
+_LONGEST = 1000
 _STAMP = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:[.,]\d{1,9})?(Z|[+-]\d\d:?\d\d)?")
 
 
 def xids(log: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
-    """XIDs in a log, with their lines."""
+    """XIDs in a log, with their lines; of a line with several, each with its own part."""
     if "Xid" not in log:
         return
     for line in log_lines(log, _XID, now, since):
-        for match in _XID.finditer(line):
-            yield int(match[1] or match[2]), line
+        found = list(_XID.finditer(line))
+        begin = max(0, found[0].start() - _LONGEST)
+        for match, end in zip(found, [*(later.start() for later in found[1:]), len(line)], strict=True):
+            yield int(match[1] or match[2]), line[begin : min(end, match.start() + _LONGEST)].strip()
+            begin = end
 
 
 def condition_xid(code: str) -> int | None:
