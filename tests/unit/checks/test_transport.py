@@ -58,6 +58,11 @@ def test_a_type_whose_network_is_efa_has_to_show_it(busbw: str, network: str, ou
     assert judged(busbw, network).outcome is outcome
 
 
+def test_more_ranks_than_a_node_has_gpus_are_on_several_nodes_whatever_they_call_themselves() -> None:
+    assert judged("3", "", ranks=16, hosts=1).outcome is NOT_PROVEN
+    assert judged("3", SOCKET, ranks=16, hosts=1).outcome is NOT_PROVEN
+
+
 def test_what_is_not_shown_is_said() -> None:
     assert "NCCL talked over TCP (NET/Socket), and the network of a p5.48xlarge is EFA" in str(
         judged("2.75", SOCKET).reason

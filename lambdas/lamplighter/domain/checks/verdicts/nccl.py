@@ -139,7 +139,7 @@ def _published(printed: _Printed, kind: GpuType) -> Decimal | None:
 
 def _network_unproven(printed: _Printed, kind: GpuType) -> Reason | None:
     """Why a type with EFA has not shown it; None where it has, or where nothing went from node to node."""
-    if kind.tcp_most is None or len(printed.hosts) == 1:
+    if kind.tcp_most is None or (len(printed.hosts) == 1 and len(printed.ranks) <= kind.count):
         return None
     match _transport(printed):
         case Transport.TCP:
