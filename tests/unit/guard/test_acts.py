@@ -143,6 +143,24 @@ def test_a_page_about_what_goes_on_is_tried_once_a_sweep_until_somebody_takes_it
     assert len(sent("pages")) == 1
 
 
+@pytest.mark.parametrize("rule", [Rule.LEAKED, Rule.GPU_OUTSIDE_POOLS])
+def test_a_report_that_nobody_took_comes_again_as_a_report(lab: LabOnMoto, rule: Rule) -> None:
+    # given a report, which announces no end and is no page of a leak
+    before = facts(lab)
+    act(unheard(lab), before, Breach(rule, "so it is", GuardAction.SAY))
+
+    # when nobody takes it in the next sweep either, and somebody does in the third
+    for minutes in (5, 10, 15):
+        lab.at(minutes)
+        sweep_all(unheard(lab) if minutes == 5 else lab.guard_services)
+
+    # then it is told once, and is still what it was
+    assert [(each.details["action"], each.details["paged"]) for each in attempts(lab)] == [
+        ("say", "no"), ("say", "no"), ("say", "yes"),
+    ]  # fmt: skip
+    assert len(sent("pages")) == 1
+
+
 def attempts(lab: LabOnMoto) -> list[Entry]:
     return [each for each in trail(lab) if "paged" in each.details]
 

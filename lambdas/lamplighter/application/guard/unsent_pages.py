@@ -22,7 +22,9 @@ def send_again(guard_services: GuardServices, facts: PoolFacts) -> None:
         # A leak pages by its incident, which counts what was sent, and a person may have silenced it.
         if (*about, entry.at) not in unsent or about[0] == Rule.LEAKED:
             continue
-        breach = Breach(Rule(entry.details["rule"]), entry.why, GuardAction.PAGE, entry.lease)
+        # A report stays one: other sweeps take any other act for an announced end, or for a page of a leak.
+        action = GuardAction.SAY if entry.details["action"] == GuardAction.SAY else GuardAction.PAGE
+        breach = Breach(Rule(entry.details["rule"]), entry.why, action, entry.lease)
         paged = guard_services.page(pool, announcements.of_breach(pool, breach))
         ledger.append_audit(
             Entry(
@@ -33,6 +35,6 @@ def send_again(guard_services: GuardServices, facts: PoolFacts) -> None:
                 what=reason("guard.did.page", pool=pool),
                 why=entry.why,
                 lease=entry.lease,
-                details={**entry.details, "action": GuardAction.PAGE.value, "paged": paged},
+                details={**entry.details, "action": action.value, "paged": paged},
             )
         )
