@@ -20,7 +20,10 @@ LATE = timedelta(hours=3)
 
 
 def once(ledger: Ledger, key: str, entry: Entry, send: Callable[[], object]) -> None:
-    """Write the entry and send its notice, unless a run before did so under this key."""
+    """Write the entry and send its notice, unless a run before did so under this key.
+
+    `send` gives `no` for what neither topic nor function took: whoever calls again with this key sends it again.
+    """
     sent = Decision(f"{key}-told", entry.kind, entry.why, entry.at)
     if ledger.command(entry.pool, sent.command) is not None:
         return
@@ -28,6 +31,7 @@ def once(ledger: Ledger, key: str, entry: Entry, send: Callable[[], object]) -> 
         before = ledger.command(entry.pool, key)
         if before is not None and not BESIDE <= abs(entry.at - before.at) < LATE:
             return
-    send()
+    if send() == "no":
+        return
     with suppress(LamplighterError):  # a run that comes again would send it again
         ledger.decide(entry.pool, sent)

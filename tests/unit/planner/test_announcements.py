@@ -9,6 +9,7 @@ from botocore.exceptions import ReadTimeoutError
 from moto.sns.models import sns_backends
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.planner.plan import plan_all
 from lamplighter.application.single_notice import once
 from lamplighter.data.texts import ENGLISH
@@ -81,6 +82,16 @@ def test_whichever_answer_is_lost_each_notice_comes_once(lab: LabOnMoto, number:
         assert trail.count(kind) == 1, trail
     if number == MOST:
         assert ledger.left > 0
+
+
+def test_a_notice_that_nobody_took_comes_with_the_next_run_and_once(lab: LabOnMoto) -> None:
+    planner = deployed(lab, {**LATE, "except": ["2026-11-20"]})
+    heard = planner.notices
+    for minutes in (0, 60, 120):
+        lab.at(minutes)
+        planner.notices = heard if minutes else Notices(f"arn:aws:sns:{REGION}:123456789012:gone")
+        plan_all(planner)
+        assert len(sent()) == (minutes > 0)
 
 
 def test_an_entry_that_an_older_release_wrote_has_sent_its_notice(lab: LabOnMoto) -> None:

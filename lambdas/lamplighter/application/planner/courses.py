@@ -23,7 +23,7 @@ from lamplighter.values import zones
 
 if TYPE_CHECKING:
     from lamplighter.adapters.aws.ledger.ledger import Ledger
-    from lamplighter.adapters.aws.notices import Notices
+    from lamplighter.adapters.aws.notices import Notices, Sent
     from lamplighter.domain.calendar.course import Course, CourseEvent
     from lamplighter.domain.calendar.course_copy import CourseCopy
     from lamplighter.lab.model import Lab
@@ -226,10 +226,10 @@ class _Poll:
         once(self._ledger, key, entry, lambda: _send(self._lab, self._notices, window, what))
 
 
-def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> None:
+def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> "Sent":
     """Send a notice in the lab's language; its times are in the window's zone."""
     texts = Texts(lab.notify.language)
     clock = phrases.clock_and_date(texts, zones.zone(lab.zone_of(window)))
     subject = reason("notice.calendar.subject", window=window.name)
     announcement = Announcement("calendar", subject, phrases.decision_sentence(what))
-    notices.say(notification.of(lab.name, lab.pool_of(window), announcement, texts, clock))
+    return notices.say(notification.of(lab.name, lab.pool_of(window), announcement, texts, clock))
