@@ -40,6 +40,9 @@ def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
                 holidays[name] = list(_holidays(folder, name).days)
             except BadInput as error:
                 wrong.append((at, f"names {name}, which cannot be used: {error}"))
+    if sum(map(len, holidays.values())) > holidays_calendar.MOST_DAYS:
+        text = f"name files with more than {holidays_calendar.MOST_DAYS} whole days together, export fewer"
+        wrong.append((("except",), text))
     return lab.model_copy(update={"calendars": texts or None, "holidays": holidays or None}), wrong
 
 

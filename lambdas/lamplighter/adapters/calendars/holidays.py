@@ -21,6 +21,7 @@ from lamplighter.reasons.reason import reason
 FIRST, LAST = date(2020, 1, 1), date(2060, 12, 31)
 """Holidays that recur are worked out between these dates: a lab has no today of its own when it is read."""
 MOST_DAYS = 4000
+"""Of all files of a lab too: the ledger keeps the lab in one item of 400 KB."""
 MOST_STEPS = 20_000
 """The most dates of all series from their begins."""
 _DAY = timedelta(days=1)

@@ -171,6 +171,18 @@ def test_a_window_names_the_weekdays_of_a_month(tmp_path: Path, written: str, wa
     assert [each["date"][5:] for each in document["windows"]] == wanted
 
 
+def test_files_that_together_have_more_days_than_the_ledger_keeps_of_a_lab_are_refused(
+    tmp_path: Path,
+) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.ics").write_bytes(
+            calendar("DTSTART;VALUE=DATE:20200101|RRULE:FREQ=WEEKLY;UNTIL=20600101")
+        )
+    assert problems(tmp_path, LAB.replace("EXCEPT", "[a.ics]")) == []
+    [refused] = problems(tmp_path, LAB.replace("EXCEPT", "[a.ics, b.ics]"))
+    assert "more than 4000 whole days together" in refused
+
+
 def test_a_place_that_no_month_has_each_time_is_refused(tmp_path: Path) -> None:
     (found,) = problems(
         tmp_path, LAB.replace(", except: EXCEPT", "").replace("days: daily", "days: fifth fri")
