@@ -14,6 +14,8 @@ from lamplighter.application.planner.plan import plan_all
 from lamplighter.application.single_notice import once
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.commands.command import Decision
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import draw, reason
 from lamplighter.values.clock_time import clock_time
@@ -124,6 +126,22 @@ def test_people_hear_once_that_the_windows_of_a_period_do_not_fit_into_its_budge
         f"0.00 USD of the 30.00 USD for the month is spent and held, and the windows until its end are planned for "
         f"{planned:.2f} USD: {planned - 30:.2f} USD too much"
     )
+
+
+def test_windows_that_a_pause_or_a_destroy_keeps_closed_are_planned_for_no_budget(lab: LabOnMoto) -> None:
+    planner = deployed(lab, EVENING, guard={"budget": {"amount": "30"}})
+    destroy = Pause("deploy", EIGHT, closing=True)
+    for pause in (Pause("bob", EIGHT, EIGHT + timedelta(days=11)), destroy):
+        lab.capacity.ledger.pause(pause, "*", Decision(pause.by, "paused", "exams", EIGHT), [])
+        plan_all(planner)
+        assert [one for one in sent() if "budget" in one] == []
+
+
+def test_a_person_with_two_names_has_one_part_and_hears_of_it_once(lab: LabOnMoto) -> None:
+    owners = {"ann (U0123ABCD)": "20", "Ann Lee (U0123ABCD)": "10"}
+    guard = {"budget": {"amount": "300", "owners": owners}}
+    plan_all(deployed(lab, {**EVENING, "owner": "ann (U0123ABCD)"}, guard=guard))
+    assert len([one for one in sent() if "budget" in one]) == 1
 
 
 def test_a_lab_that_fits_into_its_budget_or_asks_for_no_warning_hears_nothing(lab: LabOnMoto) -> None:

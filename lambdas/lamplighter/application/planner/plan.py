@@ -35,6 +35,7 @@ from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
+    from lamplighter.domain.calendar.changes import Pause
     from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan
     from lamplighter.lab.model import Lab
 
@@ -126,7 +127,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
-    _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger, failures)
+    _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger, pauses, failures)
     if done:
         ledger.note_planned(now)
     if failures:
@@ -200,6 +201,7 @@ def _tell_of_budget(  # noqa: PLR0917
     beside: "CalendarInputs",
     planner_notices: PlannerNotices,
     ledger: Ledger,
+    pauses: Sequence["Pause"],
     failures: list[str],
 ) -> None:
     """Say how much of this period's budget is used, and whether the windows until its end fit into it."""
@@ -209,10 +211,11 @@ def _tell_of_budget(  # noqa: PLR0917
     with going_on(failures, "budget warnings"):
         of_any = next(iter(terms.values()))
         period = of_any.period(now)
-        ahead = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside).leases
+        calendar = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside)
         decided = {
             lease.id for leases in known.values() for lease in leases if lease.state is not LeaseState.PLANNED
         }
+        ahead = [lease for lease in calendar.leases if not paused_at(pauses, lease.closes)]
         planned = [lease for lease in ahead if lease.period == period.key and lease.id not in decided]
         for use in warnings(of_any, ledger.budget(period.key, of_any.budget.currency), planned, shares):
             planner_notices.budget_used(use, period.key)

@@ -12,6 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.people.person import who
 from lamplighter.reasons.reason import Reason, Value, reason
 
 WHOLE = 100
@@ -40,7 +41,7 @@ def warnings(
     """The budgets to tell of: the lab's, then each owner's part. `planned` are the windows until the period ends."""
     ahead = list(planned)
     yield from _uses(None, spending.purses("", terms, budget, ahead)[0], shares)
-    for owner in terms.owners:
+    for owner in {who(owner): owner for owner in terms.owners}.values():
         yield from _uses(owner, spending.purses(owner, terms, budget, ahead)[-1], shares)
 
 
