@@ -7,6 +7,7 @@ from docs.doctor import DESCRIPTIONS
 from lamplighter.adapters.doctor.bootstrap import VERSION
 from lamplighter.data import lifecycle
 from lamplighter.domain.doctor.account import NEEDED_BOOTSTRAP
+from stacks.layer import CHECKOUT
 from tests.infra.conftest import Template
 from tests.infra.test_permissions import allowed
 
@@ -27,6 +28,14 @@ def test_the_runtime_that_is_watched_is_the_functions_own(controller: Template) 
 
     assert "gpu-lab-doctor" in named
     assert set(named.values()) == {lifecycle.RUNTIME}
+
+
+def test_the_doctor_may_make_every_call_that_its_reference_names(controller: Template) -> None:
+    reference = (CHECKOUT / "docs" / "reference" / "operation" / "doctor.md").read_text("utf-8")
+    named = set(re.findall(r"\b(?:autoscaling|cloudtrail|ec2|eks):[A-Z]\w+", reference))
+    may = set(allowed(controller, "gpu-lab-ap-northeast-2-doctor"))
+    # Of a cluster that is still to be created, and of NodePools, which this lab has not.
+    assert named - may == {"ec2:DescribeAvailabilityZones", "eks:DescribeAccessEntry"}
 
 
 def test_the_doctor_sees_the_cluster_through_a_group_of_its_own_and_changes_nothing(
