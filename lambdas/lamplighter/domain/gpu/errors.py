@@ -16,6 +16,7 @@ RECOVERY = 154
 #: AWS's agent never takes a condition back (eks-node-monitoring-agent issues 266 and 275): an old one may be over.
 STICKY = timedelta(hours=1)
 _HEALTH_CODE = "DCGMHealthCode"
+_MOST_DIGITS = 4
 _MONITORING = "monitoring"
 
 
@@ -59,7 +60,7 @@ def agent_action(code: str, instance_type: str = "", xid: int | None = None) -> 
     if xid is not None:
         return xid_action(xid, instance_type)
     number = code.removeprefix(_HEALTH_CODE)
-    if number != code and number.isdecimal():
+    if number != code and number.isdecimal() and len(number) <= _MOST_DIGITS:
         return _by_number("dcgm").get(int(number))
     word = _table()["agent"].get(code)
     return GpuAction[word.upper()] if word else None

@@ -162,6 +162,7 @@ test_a_gpu_is_dead_by = table(
       for code, cause, about in FAULTS),
     *((f"not {code} that is over", faulty(code, "True"), []) for code, _, _ in (*FAULTS, ("NvidiaXID13Error", "", ""))),
     ("not an error of an application", faulty("NvidiaXID13Error"), []),
+    ("not a number that no table has", faulty(f"DCGMHealthCode{'9' * 5000}"), ["unknown"]),
     ("not the agent's lost connection to DCGM", faulty("DCGMError"),
      [("unknown", POOL, f"{NODE} AcceleratedHardwareReady=False, DCGMError: odd; {OF_AGENT}")]),
     ("an XID that NVIDIA's table does not have", printed("Xid (PCI:0000): 172, x"),
