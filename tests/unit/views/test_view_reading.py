@@ -10,8 +10,10 @@ import pytest
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.view_reading import ViewReading, read_lab, read_lease, read_receipt
+from lamplighter.adapters.calendars.text import read
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
+from lamplighter.domain.calendar.course_copy import seen
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.commands.command import Decision
@@ -23,10 +25,12 @@ from lamplighter.domain.pool.pool import SeenGpus
 from lamplighter.domain.views.lab_view import LabView, WindowState
 from lamplighter.domain.views.lease_view import LeaseStanding
 from lamplighter.lab.model import Lab
+from lamplighter.lab.windows import Window
 from tests.builders.leases import EIGHT
 from tests.builders.leases import lease as planned
 from tests.ledger_table import keep_proof, keep_verdicts
 from tests.unit import aws_calls
+from tests.unit.calendar.courses.test_calendar import calendar
 from tests.unit.lab_on_moto import LAB, LEDGER, LabOnMoto, lab_on_moto
 
 MINUTE = timedelta(minutes=1)
@@ -215,6 +219,18 @@ def test_the_next_opening_is_known_however_far_it_is(world: LabOnMoto, lab: Lab,
     [following] = [pool.next for pool in view.pools]
     assert following is not None
     assert (following.window, following.opens) == ("evening", EIGHT + timedelta(days=days))
+
+
+def test_a_calendar_that_cannot_be_worked_out_for_a_year_hides_no_pool(world: LabOnMoto, lab: Lab) -> None:
+    daily = [f"DTSTART:20261221T{hour:02}0000|DURATION:PT30M|RRULE:FREQ=DAILY" for hour in range(24)] * 3
+    address = "https://school.example/course.ics"
+    kept = seen(address, read(calendar(*daily)).text, EIGHT)
+    world.capacity.ledger.keep_course_copy("course", kept)
+    course = Window.model_validate({"name": "course", "nodes": 1, "calendar": address})
+
+    view = shown(world, lab.model_copy(update={"windows": [course]}), minutes=-60)
+
+    assert [(pool.name, pool.next) for pool in view.pools] == [("gpu", None)]
 
 
 def test_of_a_window_and_a_lease_granted_ahead_the_first_is_next(world: LabOnMoto, lab: Lab) -> None:

@@ -33,6 +33,7 @@ from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, Spe
 from lamplighter.domain.views.lease_view import LeaseView
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.seats import seats
+from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant, zones
 
@@ -219,10 +220,10 @@ class ViewReading:
     def _further(self, pool: str, known: Collection[str]) -> Lease | None:
         """The next window of a pool that the planner has not written yet, at most a year ahead."""
         for near in (True, False):
-            calendar = self._calendar if near else self._ahead(YEAR)
+            leases = self._calendar.leases if near else self._of_a_year
             coming = [
                 lease
-                for lease in calendar.leases
+                for lease in leases
                 if lease.pool == pool and lease.opens > self._now and lease.id not in known
             ]
             if coming:
@@ -288,6 +289,14 @@ class ViewReading:
     @cached_property
     def _calendar(self) -> "Calendar":
         return self._ahead(max(AHEAD, self._period.ends - self._now))
+
+    @cached_property
+    def _of_a_year(self) -> Sequence[Lease]:
+        """The windows of a year; none where a course calendar has too many events in it to work them out."""
+        try:
+            return self._ahead(YEAR).leases
+        except BadInput:
+            return ()
 
     def _ahead(self, reach: timedelta) -> "Calendar":
         return planner.calendar(
