@@ -34,7 +34,7 @@ def look_after(pool: str, board: "Board") -> None:
         except Unanswered:
             raise  # the person may have it: the offer expires by itself
         except Exception:
-            board.conversation.wish(wish)
+            board.conversation.take_back(wish, at)
             raise
 
 

@@ -91,6 +91,20 @@ def test_a_place_is_offered_once(ledger: Ledger) -> None:
     assert ledger.wishes("gpu", EIGHT) == [replace(WISH, offered=EIGHT)]
 
 
+def test_only_a_run_s_own_offer_is_taken_back_and_no_place_that_was_given_up(ledger: Ledger) -> None:
+    ledger.wish(WISH)
+    ledger.offer(WISH, EIGHT)
+    ledger.take_back(WISH, EIGHT + SECOND)
+    assert ledger.wishes("gpu", EIGHT) == [replace(WISH, offered=EIGHT)]
+
+    ledger.take_back(WISH, EIGHT)
+    assert ledger.wishes("gpu", EIGHT) == [WISH]
+
+    ledger.unwish(WISH)
+    ledger.take_back(WISH, EIGHT)
+    assert ledger.wishes("gpu", EIGHT) == []
+
+
 def test_a_message_has_its_versions_and_nobody_writes_over_one_that_was_not_read(ledger: Ledger) -> None:
     assert ledger.shown("gpu", "cli-1") is None
     first = ledger.show(SHOWN, until=EIGHT)

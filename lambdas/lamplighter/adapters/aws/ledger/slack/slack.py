@@ -160,6 +160,13 @@ class LedgerSlack(LedgerReads):
             return False
         return True
 
+    def take_back(self, wish: WaitingPlace, at: datetime) -> None:
+        """Undo the offer of this instant; one of another run stays, and so does a place that was given up."""
+        with suppress(Conflict):
+            self._table.update(
+                _of(wish.pool), _place(wish), "REMOVE #offered", "#offered = :at", at=items.sortable(at)
+            )
+
     def unwish(self, wish: WaitingPlace) -> None:
         """Take somebody off a waiting list."""
         self._table.delete(_of(wish.pool), _place(wish))
