@@ -18,11 +18,22 @@ from pydantic import (
 )
 
 from lamplighter.lab.names import CURRENCY
-from lamplighter.lab.types import Amount, Duration, OneOrMore, Part, Start, read_duration, unit
+from lamplighter.lab.types import Amount, Duration, OneOrMore, Part, Start, read_duration, shown, unit
 from lamplighter.values.counted import write_duration
 
 Owner = Annotated[str, StringConstraints(min_length=1, max_length=80)]
-Share = Annotated[int, Field(ge=1, le=100)]
+
+
+def read_share(value: object) -> int:
+    """A share of a budget in per cent, 1 to 100. Raises ValueError."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 100:  # noqa: PLR2004
+        raise ValueError(f"is {shown(value)}, write a share from 1 to 100")
+    return value
+
+
+Share = Annotated[
+    int, BeforeValidator(read_share), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 100})
+]
 Mode = Literal["watch", "enforce"]
 Period = Literal["day", "week", "month"]
 OFF = "off"

@@ -204,6 +204,11 @@ class AutoScaling:
             found["NextToken"] = str(first + 100)
         return found
 
+    def describe_scheduled_actions(self, *, AutoScalingGroupName: str) -> Json:
+        """Nobody scheduled anything for a group of this world, its curfew's aside."""
+        self._group(AutoScalingGroupName)
+        return {"ScheduledUpdateGroupActions": []}
+
     def describe_lifecycle_hooks(self, *, AutoScalingGroupName: str) -> Json:
         transition = "autoscaling:EC2_INSTANCE_TERMINATING"
         return {"LifecycleHooks": [{"LifecycleHookName": HOOK, "LifecycleTransition": transition}]}

@@ -5,6 +5,7 @@ comes before the lease that it is about is written: a run that comes again finds
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
@@ -81,13 +82,20 @@ class PlannerNotices:
     def budget_used(self, use: "BudgetUse", period: str) -> None:
         """So much of a budget is used, or too much is planned: said before a lease is refused for it.
 
-        It is about the whole lab. The first pool's trail has it, since the board reads the trails of pools.
+        It is about the whole lab. The first pool's trail has it, since the board reads the trails of pools. A share
+        below one that was told is no news: a hold became free.
         """
+        pool = next(iter(self._lab.pools))
+        above = [
+            replace(use, reached=share) for share in self._lab.guard.budget.warn_at if share > use.reached > 0
+        ]
+        if any(self._ledger.command(pool, f"budget-{period}-{one.key}") is not None for one in above):
+            return
         whose, values = ("", {}) if use.owner is None else (".owner", {"owner": use.owner})
         planned = "" if use.reached else ".planned"
         shown = {"share": use.reached} if use.reached else {}
         subject = reason(f"notice.budget.subject{planned}{whose}", period=period, **shown, **values)
-        entry = Entry(self._now, next(iter(self._lab.pools)), "budget", WHO, subject, use.why)
+        entry = Entry(self._now, pool, "budget", WHO, subject, use.why)
         self._say(f"budget-{period}-{use.key}", entry, "budget", subject, WHOLE_LAB)
 
     def planned(self, lease: Lease, notes: Mapping[str, Said]) -> None:

@@ -18,10 +18,10 @@ from lamplighter.application.failures import going_on
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
 from lamplighter.application.planner.announcements import PlannerNotices
+from lamplighter.application.planner.budget_warnings import warn_of_budget
 from lamplighter.application.planner.courses import Fetch, follow_courses
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.granting import outlook
-from lamplighter.domain.granting.budget_use import warnings
 from lamplighter.domain.granting.following import curfewed, follow
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
@@ -35,7 +35,6 @@ from lamplighter.errors import BadInput, OutsideFailed
 from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.changes import Pause
     from lamplighter.domain.planner.planner import Calendar, CalendarInputs, Plan
     from lamplighter.lab.model import Lab
 
@@ -127,7 +126,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
-    _tell_of_budget(lab, terms, known, now, beside, planner_notices, ledger, pauses, failures)
+    warn_of_budget(lab, terms, beside, pauses, ledger, planner_notices, now, failures)
     if done:
         ledger.note_planned(now)
     if failures:
@@ -191,34 +190,6 @@ def _ends(
     """The end of every window of these days, by lease, with those that have just ended."""
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
     return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
-
-
-def _tell_of_budget(  # noqa: PLR0917
-    lab: "Lab",
-    terms: Mapping[str, Terms],
-    known: Mapping[str, Sequence[Lease]],
-    now: datetime,
-    beside: "CalendarInputs",
-    planner_notices: PlannerNotices,
-    ledger: Ledger,
-    pauses: Sequence["Pause"],
-    failures: list[str],
-) -> None:
-    """Say how much of this period's budget is used, and whether the windows until its end fit into it."""
-    shares = lab.guard.budget.warn_at
-    if not terms or not shares:
-        return
-    with going_on(failures, "budget warnings"):
-        of_any = next(iter(terms.values()))
-        period = of_any.period(now)
-        calendar = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside)
-        decided = {
-            lease.id for leases in known.values() for lease in leases if lease.state is not LeaseState.PLANNED
-        }
-        ahead = [lease for lease in calendar.leases if not paused_at(pauses, lease.closes)]
-        planned = [lease for lease in ahead if lease.period == period.key and lease.id not in decided]
-        for use in warnings(of_any, ledger.budget(period.key, of_any.budget.currency), planned, shares):
-            planner_notices.budget_used(use, period.key)
 
 
 def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:

@@ -3,7 +3,7 @@
 Owns what becomes of each opening; hours.py knows when hours open, placement.py which windows get nodes and money.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from datetime import date, datetime, timedelta
 from enum import StrEnum
 from typing import NamedTuple
@@ -104,18 +104,21 @@ def expand_course(lab: Lab, window: Window, order: int, course: Course, wanted: 
         events = course.events(lab.zone_of(window), wanted.start, wanted.end)
     except BadInput as error:
         raise BadInput(reason("calendar.course.unusable", window=window.name, fault=error.said)) from None
+    excepted = lab.exceptions_of(window)
     for event in events:
         if wanted.meets(event.opening, event.closing):
-            _add_event(lab, window, order, event, expansion)
+            _add_event(lab, window, order, event, excepted, expansion)
     return expansion
 
 
-def _add_event(lab: Lab, window: Window, order: int, event: CourseEvent, expansion: Expansion) -> None:
+def _add_event(  # noqa: PLR0917
+    lab: Lab, window: Window, order: int, event: CourseEvent, excepted: Container[date], expansion: Expansion
+) -> None:
     """One event of a course calendar, within the window's own bounds and exceptions."""
     day, pool = event.date, lab.pool_of(window)
     if (window.from_ and day < window.from_) or (window.until and window.until < day):
         return
-    if day in lab.exceptions_of(window):
+    if day in excepted:
         code, why = Code.EXCEPTED, _excepted(lab, window, day)
     elif event.closing <= event.opening:
         code = Code.VANISHES

@@ -115,7 +115,7 @@ def test_events_with_times_are_told_and_a_file_of_them_alone_is_refused(tmp_path
     (tmp_path / "holidays.ics").write_bytes(calendar(SOLLAL, timed))
     found = load(lab(tmp_path, LAB.replace("EXCEPT", "holidays.ics")))
     assert [(name, str(fault)) for name, fault in faults(found, tmp_path)] == [
-        ("holidays.ics", "1 events have times, so they are no exceptions; only whole days are")
+        ("holidays.ics", "1 event has a time, so it is no exception; only whole days are")
     ]
     assert "has no event that lasts all day" in refusal(calendar(timed))
 
