@@ -37,6 +37,9 @@ PASSES = {
     "dcgm-2": "`dcgmi diag -r 2`: the same",
     "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",
     "dcgm-4": "`dcgmi diag -r 4`, only with `checks.dcgm_level_4`: the same",
+    "all_reduce_node": "all GPUs of one node, on types with several, 1 MiB to 1 GiB: no wrong value, and at the largest"
+    " size at least the published bus bandwidth of such a machine, which NVLinks that are down do not reach; where none"
+    " is published, at least that of two nodes over TCP",
     "all_reduce": "two nodes, 1 MiB to 256 MiB (1 GiB in `deep`): no wrong value, and at the largest size at least the"
     " bus bandwidth of the instance type. With `efa: true` on p4, p5 and p6, NCCL also has to say that it talked over"
     " EFA (or be faster than TCP can be); over TCP it is not proven",
@@ -69,7 +72,7 @@ RULES = f"""## Time
   DCGM and PyTorch run as the user of their images, which is root inside the container.
 - A pod names its node, so no autoscaler adds one. It tolerates the pool's taints and no others.
 - A GPU with time slices is tested as one GPU. DCGM from level 2 on and collectives need whole GPUs. With MPS or MIG
-  they are not judged.
+  they are not judged, and with time slices `all_reduce_node` is not.
 - Of three or more nodes of one type, the slowest is named with its distance, where it is at least 10 % behind the
   median of the others. That changes no verdict: a floor finds a broken node, this one finds a slow one.
 - A collective between two nodes is an Indexed Job of two pods. They connect through a headless Service with `torchrun`,
@@ -137,8 +140,8 @@ def _thresholds() -> Iterator[str]:
     document = json.loads(files("lamplighter.data.gpu").joinpath("thresholds.json").read_text("utf-8"))
     yield "## Thresholds\n"
     yield (
-        f"Read {document['read']}. `checks.thresholds` of the lab overrides the bus bandwidth of a type. A type that is"
-        " not in this table is not proven.\n"
+        f"Read {document['read']}. `checks.thresholds` of the lab overrides the bus bandwidth of a type between"
+        " nodes. A type that is not in this table is not proven.\n"
     )
     yield "| figure | unit | highest allowed value | source |\n|---|---|---|---|"
     for name, figure in gpus.figures().items():

@@ -9,8 +9,9 @@ HEAD = """# Faults of the embedded cloud
 Generated from the program by `make docs`. `lamplighter local fault list` shows the same list, and which faults are on.
 [Play a fault](../../how-to/trouble/play-a-fault.md) shows how to use them.
 
-Each fault has the name of the cause that `lamplighter diagnose` then finds first. While it is on, the embedded cloud
-behaves as AWS, Kubernetes and NVIDIA's software do under that cause: texts, events, conditions, logs and times.
+Each fault has the name of the cause that `lamplighter diagnose` then finds first; `nvlink-down` is found by a check
+alone. While it is on, the embedded cloud behaves as AWS, Kubernetes and NVIDIA's software do under that cause: texts,
+events, conditions, logs and times.
 """
 _WHOSE = {
     Reach.POOL: "It affects pools: one with `--pool P`, otherwise all.",

@@ -1,4 +1,4 @@
-"""Every fault that the embedded cloud can play. Its name is the cause that a diagnosis then finds.
+"""Every fault that the embedded cloud can play. Its name is the cause that a diagnosis then finds, if any does.
 
 It explains to people what each fault does, whom it affects, when it shows, and what heals when it is off. local/aws and
 local/fleet play the faults.
@@ -26,6 +26,8 @@ class Fault:
     expect: str
     heals: str
     reach: Reach = Reach.POOL
+    diagnosed: bool = True
+    """Whether a diagnosis finds it; else only a check does."""
 
 
 _RUNNING = "nodes that run and nodes to come"
@@ -223,6 +225,14 @@ _ALL = (
         "with the node monitoring agent, events BandwidthInExceeded and BandwidthOutExceeded; all_reduce at the "
         "instance's baseline",
         "no more events, full bandwidth",
+    ),
+    Fault(
+        "nvlink-down",
+        "every NVLink of the nodes is down, and their GPUs talk over PCIe",
+        _RUNNING,
+        "on types with NVLinks (p4, p5, p6) the check all_reduce_node fails by its floor, while DCGM passes",
+        "full bandwidth",
+        diagnosed=False,
     ),
 )
 

@@ -18,13 +18,15 @@ class Gpu:
     family: str
     compute: tuple[int, int]
     remaps_rows: bool = True
+    nvlink: float = 0
+    """GB/s of bus bandwidth of an all_reduce over the NVLinks of one machine; 0 without NVLinks."""
 
     @property
     def product(self) -> str:
         return self.name.replace(" ", "-")
 
 
-#: By EC2's name of the model.
+#: By EC2's name of the model. NVLinks of A100 and H100 by github.com/NVIDIA/nccl issue 527 and nccl-tests issue 309.
 _MODELS = {
     "T4": Gpu("Tesla T4", 15360, "turing", (7, 5), remaps_rows=False),
     "T4g": Gpu("NVIDIA T4G", 15360, "turing", (7, 5), remaps_rows=False),
@@ -32,12 +34,12 @@ _MODELS = {
     "A10G": Gpu("NVIDIA A10G", 23028, "ampere", (8, 6)),
     "L4": Gpu("NVIDIA L4", 23034, "ada-lovelace", (8, 9)),
     "L40S": Gpu("NVIDIA L40S", 46068, "ada-lovelace", (8, 9)),
-    "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0)),
-    "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0)),
-    "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0)),
-    # From here on the names and the memory are an estimate.
-    "B200": Gpu("NVIDIA B200", 183359, "blackwell", (10, 0)),
-    "B300": Gpu("NVIDIA B300", 275040, "blackwell", (10, 3)),
+    "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0), nvlink=230.8),
+    "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0), nvlink=275),
+    "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0), nvlink=275),
+    # From here on the names, the memory and the NVLinks are an estimate.
+    "B200": Gpu("NVIDIA B200", 183359, "blackwell", (10, 0), nvlink=600),
+    "B300": Gpu("NVIDIA B300", 275040, "blackwell", (10, 3), nvlink=600),
     "RTX PRO 4500": Gpu("NVIDIA RTX PRO 4500 Blackwell", 32623, "blackwell", (12, 0)),
     "RTX PRO Server 6000": Gpu("NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "blackwell", (12, 0)),
 }

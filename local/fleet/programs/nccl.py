@@ -1,5 +1,7 @@
 """torchrun in two pods: they meet at the first rank's port, send each other bytes, and rank 0 prints the table.
 
+With `--nnodes 1` the ranks are the GPUs of one pod, and the bytes go over NVLinks, or over PCIe where there are none.
+
 If the network between their machines is closed, or the other rank never runs, PyTorch's store gives up after 120
 seconds, before NCCL has printed anything.
 """
@@ -24,37 +26,53 @@ _BEGIN_SECONDS = 14.0
 _SLICE_SECONDS = 30
 #: The part of a link that sockets can use, and the most that they carry without EFA.
 _SHARE, _SOCKETS_GBPS = 0.93, 25.0
+#: GB/s of bus bandwidth between the GPUs of a machine over PCIe [est].
+_PCIE = 10.0
 _EPHEMERAL = 45000
 _REST_OF_PLAN = "step: 2(factor) warmup iters: 2 iters: 20 agg iters: 1 validation: 1 graph: 0"
 
 
 def torchrun(container: Container) -> Program:
-    """One rank of two."""
+    """One rank of two, or all ranks of one node."""
     asked = re.search(r"--master-addr (\S+) --master-port (\d+) \S+ (\w+) (\d+) (\d+)", container.words)
     if asked is None or container.pod.kubelet.hardware.gpu is None or not container.pod.gpus:
         container.say("RuntimeError: Found no NVIDIA driver on your system.")
         return 1
     address, port, what, first, second = asked[1], int(asked[2]), asked[3], int(asked[4]), int(asked[5])
     rank = int(labels(container.pod.pod).get(_INDEX, "0"))
+    if "--nnodes 1 " in container.words:
+        return (
+            yield from _collective(container, [container.pod.name] * container.pod.gpus, what, first, second)
+        )
     gives_up = container.pod.world.coroutines.time() + _STORE_SECONDS
     while (other := _other(container)) is None or not _open(container, other, port):
         # By the clock, because each check takes time as well.
         if container.pod.world.coroutines.time() >= gives_up:
             return _gives_up(container, address, port, rank)
         yield _LOOK_SECONDS
+    return (
+        yield from _collective(
+            container, [container.pod.name, other["metadata"]["name"]], what, first, second, rank
+        )
+    )
+
+
+def _collective(  # noqa: PLR0917 -- the words of the program, and who runs it
+    container: Container, hosts: list[str], what: str, first: int, second: int, rank: int = 0
+) -> Program:
     yield _BEGIN_SECONDS
     container.say(f"{container.pod.name}:101:101 [0] NCCL INFO Bootstrap : Using eth0")
     container.say(f"{container.pod.name}:101:101 [0] NCCL INFO NET/Socket : Using [0]eth0")
     sustained = what == "sustained"
     operation = "all_reduce" if sustained else what
     sizes = [first] * (second // _SLICE_SECONDS) if sustained else _doubled(first, second)
-    bandwidth = _bandwidth(container)
-    factor = 0.5 if operation == "all_gather" else 1.0
+    bandwidth = _bandwidth(container) if len(set(hosts)) > 1 else _bandwidth_within(container)
+    factor = (len(hosts) - 1) / len(hosts) * (1 if operation == "all_gather" else 2)
     yield sum(
         _SLICE_SECONDS if sustained else _times(size) * size * factor / bandwidth / 1e9 for size in sizes
     )
     if rank == 0:
-        container.say(_table(container, other, operation, sizes, bandwidth, factor))
+        container.say(_table(container, hosts, operation, sizes, bandwidth, factor))
     return 0
 
 
@@ -119,9 +137,16 @@ def _bandwidth(container: Container) -> float:
     return float(min(cards[0].get(key, 10.0), _SOCKETS_GBPS)) * _SHARE / 8
 
 
+def _bandwidth_within(container: Container) -> float:
+    """GB/s between the GPUs of the machine."""
+    kubelet = container.pod.kubelet
+    nvlink = kubelet.hardware.gpu.nvlink if kubelet.hardware.gpu else 0
+    return _PCIE if kubelet.suffers("nvlink-down") or not nvlink else nvlink
+
+
 def _table(  # noqa: PLR0917 -- all that stands in it
     container: Container,
-    other: Object,
+    hosts: list[str],
     operation: str,
     sizes: list[int],
     bandwidth: float,
@@ -130,8 +155,8 @@ def _table(  # noqa: PLR0917 -- all that stands in it
     gpu = container.pod.kubelet.hardware.gpu
     name = gpu.name if gpu else ""
     ranks = "\n".join(
-        f"#  Rank {rank:>2} Group  0 Pid    101 on {pod} device  0 {name}"
-        for rank, pod in enumerate((container.pod.name, other["metadata"]["name"]))
+        f"#  Rank {rank:>2} Group  0 Pid    {101 + rank} on {host} device {hosts[:rank].count(host):>2} {name}"
+        for rank, host in enumerate(hosts)
     )
     rows = []
     for size in sizes:

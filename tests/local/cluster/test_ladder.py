@@ -83,6 +83,26 @@ def test_a_deep_ladder_passes_on_two_nodes_and_leaves_nothing(lab, clock, connec
     nothing_is_left(lab)
 
 
+@pytest.mark.parametrize(("fault", "outcome"), [(None, "passed"), ("nvlink-down", "failed")])
+def test_nvlinks_that_are_down_fail_where_dcgm_passes(lab, clock, connection, fault, outcome):
+    machine = lab.gpu_node(instance_type="p4d.24xlarge")
+    lab.await_gpus(machine)
+    labels = {"eks.amazonaws.com/nodegroup": "lab-ng-gpu"}
+    lab.kubernetes.merge(f"/api/v1/nodes/{machine.node_name}", {"metadata": {"labels": labels}})
+    if fault:
+        lab.fleet.faults.on(fault)
+    try:
+        proven = judge(run_for(lab, clock, AwaitGpus=ready(machine)), lab_with(ladder="standard"), connection)
+    finally:
+        lab.fleet.faults.off()
+        lab.end(machine)
+    assert outcomes(proven, "dcgm-2") == [(machine.node_name, "passed")]
+    assert outcomes(proven, "all_reduce_node") == [(machine.node_name, outcome)], proven["verdicts"]
+    (row,) = [row for row in proven["verdicts"] if row["check"] == "all_reduce_node"]
+    assert (row["measurements"]["ranks"], row["measurements"]["floor_gb_per_second"]) == (8, "161.5")
+    nothing_is_left(lab)
+
+
 def test_ranks_that_cannot_reach_each_other_fail_and_nothing_is_left(lab, clock, connection, second):
     lab.fleet.network.allows = lambda _source, _target, _port: False
     try:

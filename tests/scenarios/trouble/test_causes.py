@@ -24,7 +24,7 @@ LAB = Path(__file__).with_name("causes.yaml")
 BEGINS, OPENS = (datetime(2026, 12, 1, *at, tzinfo=UTC) for at in ((9, 45), (10, 0)))
 #: Until the last of them is late: an instance that did not join in five minutes, a GPU that did not come.
 OPENED, WITHIN = timedelta(minutes=8), timedelta(minutes=25)
-OF_A_POOL = [name for name, fault in FAULTS.items() if fault.reach is Reach.POOL]
+OF_A_POOL = [name for name, fault in FAULTS.items() if fault.reach is Reach.POOL and fault.diagnosed]
 OF_ALL = [name for name, fault in FAULTS.items() if fault.reach is not Reach.POOL]
 #: Pools that stay broken until each has a second cause.
 PAIRED = {"xid", "validator-stuck", "driver-too-old", "bandwidth-throttled"}

@@ -19,8 +19,9 @@ ALONE: dict[str, tuple[int, str, int, bool, bool, bool]] = {
     "gpu-health": (0, "cuda_sample", 30, True, False, False),
     "dcgm-1": (1, "dcgm", 120, True, True, False),
     "dcgm-2": (2, "dcgm", 300, True, True, True),
-    "dcgm-3": (6, "dcgm", 1200, True, True, True),
-    "dcgm-4": (7, "dcgm", 8100, True, True, True),
+    "all_reduce_node": (3, "pytorch", 180, True, True, True),
+    "dcgm-3": (7, "dcgm", 1200, True, True, True),
+    "dcgm-4": (8, "dcgm", 8100, True, True, True),
 }
 """Of a check on one node its stage, its image and its seconds; all GPUs, as root, whole GPUs alone."""
 
@@ -40,8 +41,8 @@ def test_a_check_on_one_node_has_its_turn_its_time_and_its_gpus() -> None:
 
 @pytest.mark.parametrize(("name", "pairs"), [
     ("smoke", []),
-    ("standard", [(3, 240, ("all_reduce", MIB_1, MIB_256))]),
-    ("deep", [(3, 420, ("all_reduce", MIB_1, GIB_1)), (4, 300, ("all_gather", MIB_1, MIB_256)), (5, 420, ("sustained",
+    ("standard", [(4, 240, ("all_reduce", MIB_1, MIB_256))]),
+    ("deep", [(4, 420, ("all_reduce", MIB_1, GIB_1)), (5, 300, ("all_gather", MIB_1, MIB_256)), (6, 420, ("sustained",
      MIB_256, "300"))]),
 ])  # fmt: skip
 def test_a_check_between_nodes_has_its_turn_its_time_and_its_sizes(

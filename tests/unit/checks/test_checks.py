@@ -70,7 +70,8 @@ def test_a_check_runs_unprivileged_and_without_a_token(check: checks.Check) -> N
     assert security["allowPrivilegeEscalation"] is False
     assert "privileged" not in security
     assert spec["automountServiceAccountToken"] is False
-    assert not {"hostNetwork", "hostPID", "hostIPC", "volumes"} & set(spec)
+    assert not {"hostNetwork", "hostPID", "hostIPC"} & set(spec)
+    assert all(set(volume) == {"name", "emptyDir"} for volume in spec.get("volumes", []))
 
 
 @pytest.mark.parametrize("name", ["cuda_sample", "dcgm", "pytorch"])
@@ -140,6 +141,18 @@ def test_two_ranks_meet_by_name_on_two_nodes_without_mpi() -> None:
     # The kubelet would put variables in.
     assert "$(" not in environment["COLLECTIVE"]
     compile(environment["COLLECTIVE"], "collective.py", "exec")
+
+
+def test_all_gpus_of_one_node_meet_in_one_pod() -> None:
+    spec = manifest(checks.ALL_REDUCE_NODE)["spec"]
+    (container,) = spec["containers"]
+    assert container["command"][2].endswith(
+        "exec torchrun --nnodes 1 --nproc-per-node 4 --master-addr 127.0.0.1 --master-port 29500"
+        " /tmp/collective.py all_reduce 1048576 1073741824"
+    )
+    assert container["resources"]["limits"] == {"memory": "20Gi", "nvidia.com/gpu": "4"}
+    assert container["volumeMounts"] == [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108 -- of the container
+    assert "COLLECTIVE" in {each["name"] for each in container["env"]}
 
 
 def test_an_image_is_fetched_without_a_gpu() -> None:

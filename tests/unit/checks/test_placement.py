@@ -8,7 +8,7 @@ import pytest
 
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.free_resources import FreeResources, room
-from lamplighter.domain.checks.ladder import ALL_REDUCE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
+from lamplighter.domain.checks.ladder import ALL_REDUCE, ALL_REDUCE_NODE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
 from lamplighter.domain.checks.node import allocatable, labels, xid
 from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
@@ -68,6 +68,19 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
         "check": "all_reduce",
         "why": document(reason("check.offered-in-slices")),
     }
+
+
+def test_what_lies_between_the_gpus_of_a_node_is_checked_where_it_has_several_whole_ones() -> None:
+    many = replace(node("m", gpus=4), kind=kind("g5.12xlarge"))
+    time_sliced = replace(node("t", gpus=16, replicas="4"), kind=many.kind)
+    unlabelled = replace(many, replicas=4)
+    in_time = [NotJudged("all_reduce_node", reason("check.offered-in-time-slices"))]
+
+    due, left_out = placements([ALL_REDUCE_NODE], [node("one"), many], "l")
+    assert ([each.nodes for each in due], left_out) == ([("m",)], [])
+    assert placements([ALL_REDUCE_NODE], [node("one")], "l") == ([], [])
+    assert placements([ALL_REDUCE_NODE], [time_sliced], "l") == ([], in_time)
+    assert placements([ALL_REDUCE_NODE], [unlabelled], "l") == ([], in_time)
 
 
 @pytest.mark.parametrize(("names", "pairs"), [

@@ -96,5 +96,17 @@ def test_a_published_floor_is_of_all_reduce_and_of_large_sizes() -> None:
     assert judged("150", "", 8, p4d, hosts=1, size=33554432).outcome is PASSED
 
 
-def test_a_floor_of_the_lab_s_own_counts_instead() -> None:
-    assert judged("50", EFA, 16, of("p5.48xlarge").with_floor(Decimal(40))).outcome is PASSED
+def test_a_floor_of_the_lab_s_own_counts_instead_between_nodes() -> None:
+    own = of("p5.48xlarge").with_floor(Decimal(40))
+    assert judged("50", EFA, 16, own).outcome is PASSED
+    assert judged("50", "", 8, own, hosts=1).outcome is FAILED
+    assert judged("9", "", 4, of("g5.12xlarge").with_floor(Decimal(10)), hosts=1).outcome is PASSED
+
+
+def test_within_a_node_no_network_is_named_and_a_missing_figure_is_said() -> None:
+    found = judged("9", SOCKET, 4, of("g5.12xlarge"), hosts=1)
+    assert str(found.reason).endswith(
+        "no figure within one machine is published for these 4 GPUs, so only that they work together is proven"
+    )
+    assert "transport" not in found.measurements
+    assert "no figure" not in str(judged("275", SOCKET, 8, hosts=1).reason)

@@ -62,14 +62,23 @@ def placement_name(check: str, lease: str, nodes: Iterable[str]) -> str:
 
 def pod(check: Check, origin: CheckOrigin, placement: str, node: NodeFacts, kind: GpuType) -> Manifest:
     """The pod that runs the check on exactly this node."""
-    container = _container(check, node, check.gpus(node, kind))
-    if check.command:
+    gpus = check.gpus(node, kind)
+    container = _container(check, node, gpus)
+    spec = _spec([node], container, check.seconds)
+    if check.several:
+        run = f"--nnodes 1 --nproc-per-node {gpus} --master-addr 127.0.0.1"
+        # Every rank prints into one log, so NCCL says little more than that it began.
+        _collective(container, run, check.command, NCCL_DEBUG_SUBSYS="NET")
+        # Without NVLinks NCCL goes through shared memory, of which a container has 64 MiB.
+        container["volumeMounts"] = [{"name": "shm", "mountPath": "/dev/shm"}]  # noqa: S108 -- of the container
+        spec["volumes"] = [{"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": "4Gi"}}]
+    elif check.command:
         container["command"] = list(check.command)
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": origin.metadata(check.name, placement),
-        "spec": _spec([node], container, check.seconds),
+        "spec": spec,
     }
 
 
@@ -104,13 +113,8 @@ def _pulling_pod(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
 def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeFacts]) -> Manifest:
     """An Indexed Job of two ranks on two nodes, which find each other by the Service's names; without MPI."""
     container = _container(check, nodes[0], 1)
-    container["command"] = ["sh", "-c", _torchrun(placement, check.command)]
-    container["env"] = [
-        *_list(container["env"]),
-        {"name": "COLLECTIVE", "value": _collective()},
-        {"name": "NCCL_SOCKET_IFNAME", "value": "eth0"},
-        {"name": "NCCL_DEBUG", "value": "INFO"},
-    ]
+    run = f"--nnodes 2 --nproc-per-node 1 --node-rank $JOB_COMPLETION_INDEX --master-addr {placement}-0.{placement}"
+    _collective(container, run, check.command)
     apart = {
         "labelSelector": {"matchLabels": {SEAT_LABEL: placement}},
         "topologyKey": "kubernetes.io/hostname",
@@ -166,16 +170,22 @@ def image_of(name: str) -> str:
     return str(json.loads(text)["images"][name]["image"])
 
 
-def _torchrun(placement: str, words: Sequence[str]) -> str:
-    return (
-        'printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun --nnodes 2 --nproc-per-node 1'
-        f" --node-rank $JOB_COMPLETION_INDEX --master-addr {placement}-0.{placement} --master-port {MASTER_PORT}"
+def _collective(container: Manifest, run: str, words: Sequence[str], **nccl: str) -> None:
+    """Make the container run data/gpu/collective.py: `run` says to torchrun which ranks there are."""
+    line = (
+        f'printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun {run} --master-port {MASTER_PORT}'
         f" /tmp/collective.py {' '.join(words)}"
     )
+    container["command"] = ["sh", "-c", line]
+    more = {"COLLECTIVE": _program(), "NCCL_SOCKET_IFNAME": "eth0", "NCCL_DEBUG": "INFO", **nccl}
+    container["env"] = [
+        *_list(container["env"]),
+        *({"name": name, "value": value} for name, value in more.items()),
+    ]
 
 
 @cache
-def _collective() -> str:
+def _program() -> str:
     return files("lamplighter.data.gpu").joinpath("collective.py").read_text("utf-8")
 
 
@@ -189,7 +199,11 @@ def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
         "env": [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}],
         "resources": {
             "requests": {"cpu": "100m", "memory": "256Mi" if small else "1Gi", resource: str(gpus)},
-            "limits": {"memory": "1Gi" if small else "8Gi", resource: str(gpus)},
+            # Each rank of a collective is a process with PyTorch.
+            "limits": {
+                "memory": "1Gi" if small else f"{4 + 4 * gpus if check.several else 8}Gi",
+                resource: str(gpus),
+            },
         },
         "securityContext": _unprivileged(root=check.root),
     }

@@ -37,6 +37,13 @@ class GpuNode:
         shared_by = self.facts.labels.get("nvidia.com/gpu.sharing-strategy")
         return reason("check.offered-by-mps") if shared_by == "mps" else None
 
+    def bars(self, check: Check) -> Reason | None:
+        """Why a check proves nothing on GPUs that are offered as they are here."""
+        if check.whole and self.in_parts:
+            return self.in_parts
+        time_sliced = self.replicas > 1 or check.gpus(self.facts, self.kind) < self.kind.count
+        return reason("check.offered-in-time-slices") if check.several and time_sliced else None
+
 
 @dataclass(frozen=True)
 class Placement:
@@ -70,8 +77,9 @@ def placements(
     due: list[Placement] = []
     left_out: list[NotJudged] = []
     for check in ladder:
-        fit = [node for node in nodes if not (check.whole and node.in_parts)]
-        parts = {part.code: part for node in nodes if node not in fit and (part := node.in_parts)}
+        meant = [node for node in nodes if not check.several or node.kind.count > 1]
+        fit = [node for node in meant if not node.bars(check)]
+        parts = {part.code: part for node in meant if (part := node.bars(check))}
         left_out += [NotJudged(check.name, parts[code]) for code in sorted(parts)]
         if check.nodes == 1:
             due += [_placement(check, (node.name,), (node.name,), lease) for node in fit]

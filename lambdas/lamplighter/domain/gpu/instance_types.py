@@ -37,8 +37,11 @@ class GpuType:
     """Of collectives within a node, and over EFA."""
 
     def with_floor(self, floor: Decimal | None) -> "GpuType":
-        """The same type with the lab's own floor, where the lab has one."""
-        return self if floor is None else replace(self, busbw_floor=floor, floors=())
+        """The same type with the lab's own floor between nodes, where the lab has one."""
+        if floor is None:
+            return self
+        within = CollectiveFloor(1, self.count, self.published_floor(1, self.count) or self.busbw_floor)
+        return replace(self, busbw_floor=floor, floors=(within,))
 
     def over_tcp(self) -> "GpuType":
         """The same type in a pool that does not ask for EFA."""

@@ -108,11 +108,15 @@ def nccl(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:
     over: list[Said] = [reason("check.nccl.transport", transport=seen.value)] if seen else []
     if seen is Transport.EFA and _published(printed, kind) is None:
         over.append(reason("check.nccl.no-floor", ranks=gpus))
+    if len(printed.hosts) == 1 and kind.published_floor(1, gpus) is None:
+        over.append(reason("check.nccl.no-floor-within", ranks=gpus))
     return passed(Sentences((why, *over)) if over else why, measurements)
 
 
 def _transport(printed: _Printed) -> Transport | None:
-    """The network between the nodes: TCP where any rank says so; None where none does."""
+    """The network between the nodes: TCP where any rank says so; None where none does, or within one node."""
+    if len(printed.hosts) == 1:
+        return None
     return Transport.TCP if Transport.TCP in printed.transports else next(iter(printed.transports), None)
 
 
