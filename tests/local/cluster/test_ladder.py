@@ -83,23 +83,30 @@ def test_a_deep_ladder_passes_on_two_nodes_and_leaves_nothing(lab, clock, connec
     nothing_is_left(lab)
 
 
-@pytest.mark.parametrize(("fault", "outcome"), [(None, "passed"), ("nvlink-down", "failed")])
-def test_nvlinks_that_are_down_fail_where_dcgm_passes(lab, clock, connection, fault, outcome):
-    machine = lab.gpu_node(instance_type="p4d.24xlarge")
-    lab.await_gpus(machine)
+def test_nvlinks_that_are_down_fail_where_dcgm_passes_and_the_slowest_of_three_is_named(
+    lab, clock, connection
+):
     labels = {"eks.amazonaws.com/nodegroup": "lab-ng-gpu"}
-    lab.kubernetes.merge(f"/api/v1/nodes/{machine.node_name}", {"metadata": {"labels": labels}})
-    if fault:
-        lab.fleet.faults.on(fault)
+    groups = ("lab-ng-gpu", "lab-ng-gpu", "lab-ng-slow")
+    well, other, slow = machines = [lab.gpu_node(group, "p4d.24xlarge") for group in groups]
+    for machine in machines:
+        lab.await_gpus(machine)
+        lab.kubernetes.merge(f"/api/v1/nodes/{machine.node_name}", {"metadata": {"labels": labels}})
+    lab.fleet.faults.on("nvlink-down", "lab-ng-slow")
     try:
-        proven = judge(run_for(lab, clock, AwaitGpus=ready(machine)), lab_with(ladder="standard"), connection)
+        run = run_for(lab, clock, lease(clock, nodes=3), AwaitGpus=ready(*machines))
+        proven = judge(run, lab_with(ladder="standard"), connection)
     finally:
         lab.fleet.faults.off()
-        lab.end(machine)
-    assert outcomes(proven, "dcgm-2") == [(machine.node_name, "passed")]
-    assert outcomes(proven, "all_reduce_node") == [(machine.node_name, outcome)], proven["verdicts"]
-    (row,) = [row for row in proven["verdicts"] if row["check"] == "all_reduce_node"]
-    assert (row["measurements"]["ranks"], row["measurements"]["floor_gb_per_second"]) == (8, "161.5")
+        for machine in machines:
+            lab.end(machine)
+    assert {verdict for _, verdict in outcomes(proven, "dcgm-2")} == {"passed"}
+    rows = {row["node"]: row for row in proven["verdicts"] if row["check"] == "all_reduce_node"}
+    assert [rows[each.node_name]["verdict"] for each in (well, other, slow)] == ["passed", "passed", "failed"]
+    said = rows[slow.node_name]
+    assert (said["measurements"]["ranks"], said["measurements"]["floor_gb_per_second"]) == (8, "161.5")
+    assert "the slowest of the pool: 10" in str(read(said["reason"]))
+    assert "slowest" not in str(read(rows[well.node_name]["reason"]))
     nothing_is_left(lab)
 
 
