@@ -153,8 +153,8 @@ RULES = {
         "diagnostic or a DCGM health code of hardware; an XID in a log for which NVIDIA's table asks for a reset, a "
         "reboot or a new machine; an uncorrectable ECC or NVLink error, or a GPU that requires a reset, in a message "
         "of CUDA or of the runtime. The advice follows NVIDIA's table: isolate, reboot, reset or watch; XID 154 "
-        "brings its own. An XID that the table does not have is `unknown`, and so is DCGMError, a fault of the "
-        "monitoring itself",
+        "brings its own, and an SXid beside XID 74 is quoted. An XID that the table does not have is `unknown`, and so "
+        "is DCGMError, a fault of the monitoring itself",
         "NVIDIA's XID catalog; DCGM; eks-node-monitoring-agent; k8s-device-plugin",
     ),
     "gpu-lost": Rule(

@@ -31,8 +31,8 @@ PASSES = {
     "labels": "GPU feature discovery found the right model, the right count and a driver; not judged without it",
     "nvidia-smi": "every GPU exists, with the right model and its own UUID",
     "vectoradd": "`Test PASSED`: a kernel ran and its sums are correct",
-    "gpu-health": "no uncorrected ECC error and no pending row remapping; only idleness or the GPU's own power limit"
-    " lowers the clocks",
+    "gpu-health": "no uncorrected ECC error, no row remapping that is pending or failed; only idleness or the GPU's own"
+    " power limit lowers the clocks",
     "dcgm-1": "`dcgmi diag -r 1`: no Fail, and a Pass for every GPU",
     "dcgm-2": "`dcgmi diag -r 2`: the same",
     "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",

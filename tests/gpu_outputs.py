@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 SMI_HEADER = (
     "name, driver_version, uuid, ecc.errors.uncorrected.volatile.total, remapped_rows.pending, "
-    "clocks_event_reasons.active"
+    "remapped_rows.failure, clocks_event_reasons.active"
 )
 
 
@@ -19,9 +19,10 @@ def smi_row(
     uuid: str = "GPU-8f6d2f2e-1d0b-4c3c-9a51-0d6a3a2b7e11",
     ecc: str = "0",
     remap: str = "No",
+    remap_failed: str = "No",
     events: str = "0x0000000000000000",
 ) -> str:
-    return f"{name}, {driver}, {uuid}, {ecc}, {remap}, {events}"
+    return f"{name}, {driver}, {uuid}, {ecc}, {remap}, {remap_failed}, {events}"
 
 
 def smi(*rows: str, header: str = SMI_HEADER) -> str:

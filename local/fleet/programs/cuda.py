@@ -108,6 +108,7 @@ def _value(container: Container, gpu: Gpu, index: int, field: str) -> str:
         "compute_cap": f"{gpu.compute[0]}.{gpu.compute[1]}",
         "ecc.errors.uncorrected.volatile.total": "0",
         "remapped_rows.pending": "0" if gpu.remaps_rows else "[N/A]",
+        "remapped_rows.failure": "0" if gpu.remaps_rows else "[N/A]",
         "clocks_event_reasons.active": "0x0000000000000001",
         "clocks_throttle_reasons.active": "0x0000000000000001",
     }

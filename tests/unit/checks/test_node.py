@@ -159,6 +159,7 @@ def test_the_table_has_every_family_and_says_where_each_figure_comes_from() -> N
     assert {name: each.most for name, each in figures().items() if each.most is not None} == {
         "uncorrected_ecc": "0",
         "remapped_rows_pending": "0",
+        "remapped_rows_failure": "0",
         "event_reasons": "0x5",
         "wrong_values": "0",
     }

@@ -19,6 +19,7 @@ from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 from lamplighter.values.instant import written
 from tests.unit.checks.built import ASKED, READY, kind, node, pod
 
+LINK, SWITCH = "Xid (PCI:0000): 74, NVLink", "SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 PASSED, FAILED, NOT_PROVEN = Outcome.PASSED, Outcome.FAILED, Outcome.NOT_PROVEN
 
 
@@ -149,6 +150,9 @@ def test_discovery_that_names_model_count_and_driver_passes(driver: str) -> None
         "check.node.xid", xid=79, line="x Xid (PCI:0000): 79", action=reason("check.node.xid-reboot"))),
     (False, "", "x Xid (PCI:0000): 13", reason("check.node.no-xid-in-log")),
     (False, "", "x Xid (PCI:0000): 172", reason("check.node.xid-unlisted", xid=172, line="x Xid (PCI:0000): 172")),
+    (False, "", f"{LINK}\n{SWITCH}", Sentences((reason(
+        "check.node.xid", xid=74, line=LINK, action=reason("check.node.xid-reset")), reason(
+        "check.node.sxid", line=SWITCH)))),
     (True, "DCGMError: lost", "", reason("check.node.no-xid-in-log")),
     (True, "DCGMError: lost", None, reason("check.node.agent-lost", words="DCGMError: lost")),
     (False, "", "XidCriticalError: Xid=13", reason(

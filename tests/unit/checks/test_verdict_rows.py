@@ -39,6 +39,7 @@ def test_healthy_gpus_are_told_with_their_rows() -> None:
                     "driver_version",
                     "ecc.errors.uncorrected.volatile.total",
                     "remapped_rows.pending",
+                    "remapped_rows.failure",
                     "clocks_event_reasons.active",
                 ],
             },
@@ -80,6 +81,7 @@ def test_a_table_of_gpus_is_judged_as_far_as_it_goes(
 @pytest.mark.parametrize(("row", "reason"), [
     (said.smi_row(ecc="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc", errors=1))),
     (said.smi_row(remap="1"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))),
+    (said.smi_row(remap_failed="Yes"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap-failed"))),
     (said.smi_row(events="0x2"), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.clocks", mask="0x2"))),
     (said.smi_row(ecc="2", remap="yes"), Sentences((reason("check.smi.gpu", gpu=0, fault=reason("check.smi.ecc",
      errors=2)), reason("check.smi.gpu", gpu=0, fault=reason("check.smi.remap"))))),
@@ -96,6 +98,7 @@ def test_a_proven_fault_of_a_gpu_is_named_and_a_doubt_beside_it_is_not(row: str,
     ("clocks_event_reasons.active", "0x0000000000000004", PASSED),
     ("clocks_event_reasons.active", "0x000000000000004", NOT_PROVEN),
     ("remapped_rows.pending", "0", PASSED),
+    ("remapped_rows.failure", "0", PASSED),
 ])  # fmt: skip
 def test_a_last_cell_that_may_be_cut_counts_where_no_more_could_follow(
     header: str, cell: str, outcome: Outcome

@@ -16,7 +16,7 @@ from lamplighter.domain.checks.verdicts.verdict import (
 from lamplighter.domain.gpu import errors
 from lamplighter.domain.gpu.errors import STICKY, GpuAction
 from lamplighter.domain.gpu.instance_types import GpuType
-from lamplighter.domain.gpu.xid_log import condition_xid, xids
+from lamplighter.domain.gpu.xid_log import condition_xid, sxid, xids
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Reason, Sentences, reason
@@ -95,7 +95,9 @@ def xid(node: NodeFacts, printed: str | None, now: datetime) -> Verdict | Reason
             action = max(report.action or GpuAction.RESET, GpuAction.RESET)
             to_do = reason(f"check.node.xid-{action.word}")
             why = reason("check.node.xid", xid=number, line=quoted, action=to_do)
-            return failed(why, {**measured, "xid": number})
+            switch = sxid(printed or "", now, node.created) if number == errors.NVLINK else ""
+            both = Sentences((why, reason("check.node.sxid", line=switch[:QUOTED]))) if switch else why
+            return failed(both, {**measured, "xid": number})
         if report.action is None:
             unlisted = reason("check.node.xid-unlisted", xid=number, line=quoted)
     if unlisted:

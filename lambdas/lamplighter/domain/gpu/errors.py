@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 RECOVERY = 154
 """The Xid that sums up others: its text has NVIDIA's own advice."""
+NVLINK = 74
+"""The Xid of an NVLink. An SXid beside it says that an NVSwitch is the root."""
 #: AWS's agent never takes a condition back (eks-node-monitoring-agent issues 266 and 275): an old one may be over.
 STICKY = timedelta(hours=1)
 _HEALTH_CODE = "DCGMHealthCode"

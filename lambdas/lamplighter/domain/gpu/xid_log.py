@@ -28,6 +28,12 @@ def xids(log: str, now: datetime, since: datetime) -> Iterator[tuple[int, str]]:
             begin = end
 
 
+def sxid(log: str, now: datetime, since: datetime) -> str:
+    """The first line with an SXid, the number of an NVSwitch's error; "" where there is none."""
+    lines = (line.strip() for line in log.splitlines() if "SXid (PCI:" in line)
+    return next((line for line in lines if (at := _stamped(line, now)) is None or at >= since), "")
+
+
 def condition_xid(code: str) -> int | None:
     """The XID that the `reason` of a node condition or event names."""
     match = _CONDITION_XID.search(code)

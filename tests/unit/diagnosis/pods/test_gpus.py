@@ -145,6 +145,7 @@ def off(gpus: str) -> Document:
 
 FATAL, OTHER = "Xid (PCI:0000): 79", "XidCriticalError: Xid=13"
 CRITICAL = "XidCriticalError: Xid=79 on Device=GPU-8f6d2f2e; marking device as unhealthy."
+LINK, SWITCH = "Xid (PCI:0000): 74, NVLink", "SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up"
 UNLISTED = "NVIDIA's table of XIDs as we have it does not list XID 172"
 OF_AGENT = str(reason("finding.evidence.monitoring-fault"))
 NEEDS = "Xid (PCI:0000): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to {}"
@@ -167,6 +168,10 @@ test_a_gpu_is_dead_by = table(
      [("unknown", POOL, f"{NODE} AcceleratedHardwareReady=False, DCGMError: odd; {OF_AGENT}")]),
     ("an XID that NVIDIA's table does not have", printed("Xid (PCI:0000): 172, x"),
      [("unknown", POOL, f"{CALLED}: Xid (PCI:0000): 172, x; {UNLISTED}")]),
+    ("an NVLink, of which an NVSwitch is the root", printed(f"{LINK}\n{SWITCH}"),
+     [("xid", NODE, f"{CALLED}: {LINK}", str(reason("finding.evidence.sxid", line=f"{CALLED}: {SWITCH}")))]),
+    ("an NVLink alone", printed(LINK), [("xid", NODE, f"{CALLED}: {LINK}")]),
+    ("another XID, whatever a switch says", printed(f"{FATAL}\n{SWITCH}"), [("xid", NODE, f"{CALLED}: {FATAL}")]),
     ("not a number of an NVSwitch", printed("SXid (PCI:0000): 12028, Non-fatal"), []),
     ("not what has to repeat first", printed("Xid (PCI:0000): 63, Row Remapper: new row"), []),
     ("not one from which it recovered", printed(f"{FATAL}\n{NEEDS.format('0x2 (Node Reboot Required)')}\n"

@@ -26,11 +26,12 @@ from lamplighter.reasons.reason import Reason, reason, several
 NAME, DRIVER, UUID = "name", "driver_version", "uuid"
 ECC = "ecc.errors.uncorrected.volatile.total"
 REMAP = "remapped_rows.pending"
+REMAP_FAILED = "remapped_rows.failure"
 EVENTS = "clocks_event_reasons.active"
-COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, EVENTS)
+COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, REMAP_FAILED, EVENTS)
 PRESENCE = (NAME, DRIVER, UUID)
 """The columns that show whether each GPU is there and of the right model."""
-HEALTH = (NAME, UUID, ECC, REMAP, EVENTS)
+HEALTH = (NAME, UUID, ECC, REMAP, REMAP_FAILED, EVENTS)
 """The columns that show whether each GPU is without fault and runs at its own speed."""
 
 _OLDER_NAMES = {"clocks_throttle_reasons.active": EVENTS}
@@ -195,7 +196,9 @@ def _fault(  # noqa: PLR0911 -- one a column
                 return _unread(column, cell)
             return _Fault(True, reason("check.smi.ecc", errors=int(cell))) if int(cell) else None
         case "remapped_rows.pending":
-            return _remap(cell)
+            return _remap(column, cell, reason("check.smi.remap"))
+        case "remapped_rows.failure":
+            return _remap(column, cell, reason("check.smi.remap-failed"))
         case _:
             return _events(cell, may_be_cut=may_be_cut)
 
@@ -210,14 +213,14 @@ def _name(cell: str, kind: GpuType, *, may_be_cut: bool) -> _Fault | None:
     return _Fault(True, other)
 
 
-def _remap(cell: str) -> _Fault | None:
+def _remap(column: str, cell: str, why: Reason) -> _Fault | None:
     match cell.lower():
         case "no" | "0":
             return None
         case "yes" | "1":
-            return _Fault(True, reason("check.smi.remap"))
+            return _Fault(True, why)
         case _:
-            return _unread(REMAP, cell)
+            return _unread(column, cell)
 
 
 def _events(cell: str, *, may_be_cut: bool) -> _Fault | None:

@@ -16,7 +16,7 @@ from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.domain.gpu import errors
 from lamplighter.domain.gpu.errors import STICKY, GpuAction
 from lamplighter.domain.gpu.sharing import MIG_STATE
-from lamplighter.domain.gpu.xid_log import condition_xid, xids
+from lamplighter.domain.gpu.xid_log import condition_xid, sxid, xids
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 HARDWARE = "AcceleratedHardwareReady"
@@ -109,7 +109,9 @@ def _of_logs(snapshot: Snapshot, node: Node) -> Iterator[_Fault]:
                 action = max(action, GpuAction.RESET)
             if action is None or action.fatal:
                 unlisted = _unlisted(report.number, action)
-                yield _Fault(action, (quote(pod.called, report.line), short or "", unlisted))
+                switch = sxid(log, snapshot.now, snapshot.since) if report.number == errors.NVLINK else ""
+                root = reason("finding.evidence.sxid", line=quote(pod.called, switch)) if switch else ""
+                yield _Fault(action, (quote(pod.called, report.line), root, short or "", unlisted))
 
 
 def _of_events(snapshot: Snapshot, node: Node) -> Iterator[_Fault]:
