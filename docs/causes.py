@@ -185,8 +185,9 @@ RULES = {
     ),
     "driver-too-old": Rule(
         '"unsatisfied condition: cuda" from the runtime about a container; CUDA\'s errors 35, 222 and 804, or '
-        "PyTorch's messages for them, from a pod or the validator's workload",
-        "libnvidia-container",
+        "PyTorch's messages for them, from a pod or the validator's workload. A node without GPUs whose type needs a "
+        "newer driver (g7: 595) than its labels, its Bottlerocket image or the release of its AL2023 image has",
+        "libnvidia-container; awslabs/amazon-eks-ami release v20260917",
     ),
     "cdi-unresolvable": Rule(
         '"unresolvable CDI devices", or "device error: unknown device" without CDI, from the runtime about a container',

@@ -93,6 +93,15 @@ def driver(name: str, image: str) -> str | None:
     return f"{needed['driver']}: {needed[image or 'own']}" if (image or "own") in needed else None
 
 
+def needed_driver(name: str) -> tuple[int, str] | None:
+    """The least major version without which the type's GPUs do not work, and EKS' first AL2023 release that has it.
+
+    None where every driver of EKS' images does.
+    """
+    needed = _document()["drivers"].get(name.partition(".")[0], {})
+    return (needed["least"], needed["release"]) if "least" in needed else None
+
+
 @cache
 def _of_auto_mode() -> frozenset[str]:
     return frozenset(str(_document()["auto_mode"]["families"]).split())

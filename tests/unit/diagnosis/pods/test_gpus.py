@@ -123,6 +123,40 @@ test_a_node_offers = table(
 )  # fmt: skip
 
 
+def new_type(minute: float = 15, *, offers: str = "0", release: str = "1.35.4-20260801",
+             node: dict[str, str] | None = None) -> Document:  # fmt: skip
+    """A node of g7, whose GPUs need the driver 595."""
+    paths = {
+        "metadata labels node.kubernetes.io/instance-type": "g7.2xlarge",
+        f"status allocatable {GPU}": offers,
+    }
+    return given(without_gpus(minute), node=paths | (node or {}), group={"releaseVersion": release})
+
+
+ROCKET = "Bottlerocket OS 1.50.0 (aws-k8s-1.35-nvidia)"
+LABELLED = "metadata labels nvidia.com/cuda.driver-version.full"
+NEEDED = ("the GPUs of a g7.2xlarge need the driver 595 or later", MISSING)
+
+
+test_a_driver_is_too_old_for_the_type = table(
+    ("by the release of its image", new_type(),
+     [("driver-too-old", NODE, "EKS' image 1.35.4-20260801 has an older driver", *NEEDED)]),
+    ("also within the normal time", new_type(5), ["driver-too-old"]),
+    ("by Bottlerocket's image", new_type(release="1.50.0-1a2b3c4d", node={"status nodeInfo osImage": ROCKET}),
+     [("driver-too-old", NODE, f"EKS' image {ROCKET} has an older driver", *NEEDED)]),
+    ("by a label, whatever the image", new_type(release="1.35.4-20260917", node={LABELLED: "580.159.03"}),
+     [("driver-too-old", NODE, f"{NODE} has the driver 580.159.03, by its label", *NEEDED)]),
+    ("and not where the label has it", new_type(node={LABELLED: "595.58.03"}), ["gpu-count-short"]),
+    ("not in a release that has it", new_type(release="1.35.4-20260917"), ["gpu-count-short"]),
+    ("not where its image is no EKS release", new_type(release="ami-0123456789abcdef0"), ["gpu-count-short"]),
+    ("not where the operator installs one", given(new_type(), clusterpolicies=[policy(driver={"enabled": True})]),
+     ["gpu-count-short"]),
+    ("not where it offers its GPU", new_type(offers="1"), []),
+    ("not for another type", new_type(node={"metadata labels node.kubernetes.io/instance-type": "g6.xlarge"}),
+     ["gpu-count-short"]),
+)  # fmt: skip
+
+
 def fault(reason: str, status: str = "False") -> Document:
     return {"type": "AcceleratedHardwareReady", "status": status, "reason": reason, "message": "odd"}
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from lamplighter.domain.diagnosis.document import Doc, at, docs, number, text
 from lamplighter.domain.diagnosis.findings import Gathered
 from lamplighter.domain.diagnosis.rules import daemonsets as rules_daemonsets
-from lamplighter.domain.diagnosis.rules import hardware, software, workloads
+from lamplighter.domain.diagnosis.rules import driver, hardware, software, workloads
 from lamplighter.domain.diagnosis.rules.node import Node
 from lamplighter.domain.diagnosis.rules.pod import is_plugin, untolerated, written
 from lamplighter.domain.diagnosis.snapshot import Snapshot
@@ -50,7 +50,7 @@ def _explain(snapshot: Snapshot, gathered: Gathered, node: Node, short: Reason, 
     rules = _AT_ONCE + (_WHEN_LATE if late else ())
     if node.brings_plugin:
         # No chart, setting or toleration applies to it.
-        rules = (_silent,) if late else ()
+        rules = (driver.too_old, _silent) if late else (driver.too_old,)
     if not node.allocatable and not counted and any(rule(snapshot, gathered, node) for rule in rules):
         gathered.explained.add(node.name)
     elif counted or (late and (node.allocatable or _plugin_runs(snapshot, node))):
@@ -276,5 +276,13 @@ def _plugin_daemonsets(snapshot: Snapshot) -> list[Doc]:
     ]
 
 
-_AT_ONCE: tuple[Rule, ...] = (_switched_off, _tainted, _printed, _unpullable, _pulling, _crashing)
+_AT_ONCE: tuple[Rule, ...] = (
+    _switched_off,
+    _tainted,
+    driver.too_old,
+    _printed,
+    _unpullable,
+    _pulling,
+    _crashing,
+)
 _WHEN_LATE: tuple[Rule, ...] = (_wrong_image, _operator_down, _plugin_fails, _validator_stuck, _plugin_absent)
