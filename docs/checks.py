@@ -33,6 +33,7 @@ PASSES = {
     "vectoradd": "`Test PASSED`: a kernel ran and its sums are correct",
     "gpu-health": "no uncorrected ECC error, no row remapping that is pending or failed; only idleness or the GPU's own"
     " power limit lowers the clocks",
+    "fabric": "on p5 and p6 with several GPUs: Fabric Manager has set up the NVSwitches (`Completed`, `Success`)",
     "dcgm-1": "`dcgmi diag -r 1`: no Fail, and a Pass for every GPU",
     "dcgm-2": "`dcgmi diag -r 2`: the same",
     "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",

@@ -22,6 +22,11 @@ class Gpu:
     """GB/s of bus bandwidth of an all_reduce over the NVLinks of one machine; 0 without NVLinks."""
 
     @property
+    def fabric(self) -> bool:
+        """Whether NVML tells the state of the fabric of NVSwitches."""
+        return bool(self.nvlink) and self.compute >= (9, 0)
+
+    @property
     def product(self) -> str:
         return self.name.replace(" ", "-")
 

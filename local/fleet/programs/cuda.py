@@ -109,6 +109,8 @@ def _value(container: Container, gpu: Gpu, index: int, field: str) -> str:
         "ecc.errors.uncorrected.volatile.total": "0",
         "remapped_rows.pending": "0" if gpu.remaps_rows else "[N/A]",
         "remapped_rows.failure": "0" if gpu.remaps_rows else "[N/A]",
+        "fabric.state": "Completed" if gpu.fabric and container.pod.kubelet.gpus > 1 else "[N/A]",
+        "fabric.status": "Success" if gpu.fabric and container.pod.kubelet.gpus > 1 else "[N/A]",
         "clocks_event_reasons.active": "0x0000000000000001",
         "clocks_throttle_reasons.active": "0x0000000000000001",
     }

@@ -8,7 +8,14 @@ import pytest
 
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.free_resources import FreeResources, room
-from lamplighter.domain.checks.ladder import ALL_REDUCE, ALL_REDUCE_NODE, DCGM_1, NVIDIA_SMI, VECTOR_ADD
+from lamplighter.domain.checks.ladder import (
+    ALL_REDUCE,
+    ALL_REDUCE_NODE,
+    DCGM_1,
+    FABRIC,
+    NVIDIA_SMI,
+    VECTOR_ADD,
+)
 from lamplighter.domain.checks.node import allocatable, labels, xid
 from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
@@ -82,6 +89,16 @@ def test_what_lies_between_the_gpus_of_a_node_is_checked_where_it_has_several_wh
     assert placements([ALL_REDUCE_NODE], [node("one")], "l") == ([], [])
     assert placements([ALL_REDUCE_NODE], [time_sliced], "l") == ([], in_time)
     assert placements([ALL_REDUCE_NODE], [unlabelled], "l") == ([], in_time)
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("p5.48xlarge", True), ("p6-b200.48xlarge", True), ("p5.4xlarge", False), ("p4d.24xlarge", False),
+    ("g6.48xlarge", False),
+])  # fmt: skip
+def test_the_fabric_is_checked_where_nvml_tells_its_state(name: str, *, told: bool) -> None:
+    where = replace(node(gpus=8), kind=kind(name))
+    due, left_out = placements([FABRIC], [where], "l")
+    assert (len(due), left_out) == (int(told), [])
 
 
 @pytest.mark.parametrize(("names", "pairs"), [

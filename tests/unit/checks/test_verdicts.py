@@ -58,6 +58,24 @@ def test_a_column_that_the_model_does_not_have_may_be_empty() -> None:
     assert judge("nvidia-smi", said.smi(row), kind="g4dn.xlarge").outcome is PASSED
 
 
+@pytest.mark.parametrize(("state", "status", "outcome"), [
+    ("Completed", "Success", PASSED),
+    ("Completed", "Insufficient Resources", FAILED),
+    ("Not Started", "[N/A]", FAILED),
+    ("In Progress", "[N/A]", NOT_PROVEN),
+    ("[N/A]", "[N/A]", NOT_PROVEN),
+])  # fmt: skip
+def test_the_fabric_of_nvswitches_has_to_be_set_up(state: str, status: str, outcome: Outcome) -> None:
+    name = "NVIDIA H100 80GB HBM3"
+    rows = [f"{name}, Completed, Success"] * 7 + [f"{name}, {state}, {status}"]
+    text = said.smi(*rows, header="name, fabric.state, fabric.status")
+    found = judge("nvidia-smi", text, kind="p5.48xlarge", gpus=8)
+    assert found.outcome is outcome
+    assert outcome is not FAILED or "the NVSwitches are not set up (see nvidia-fabricmanager)" in str(
+        found.reason
+    )
+
+
 def test_any_order_of_columns_and_the_older_name_of_one() -> None:
     text = "clocks_throttle_reasons.active, name\n0x0000000000000004, NVIDIA A10G\n"
     assert judge("nvidia-smi", text).outcome is PASSED

@@ -77,7 +77,7 @@ def placements(
     due: list[Placement] = []
     left_out: list[NotJudged] = []
     for check in ladder:
-        meant = [node for node in nodes if not check.several or node.kind.count > 1]
+        meant = [node for node in nodes if check.concerns(node.kind)]
         fit = [node for node in meant if not node.bars(check)]
         parts = {part.code: part for node in meant if (part := node.bars(check))}
         left_out += [NotJudged(check.name, parts[code]) for code in sorted(parts)]

@@ -33,6 +33,8 @@ class GpuType:
     """The lowest bus bandwidth of a two-node all_reduce over TCP in GB/s; a lower one fails."""
     tcp_most: Decimal | None = None
     """The most GB/s that TCP carries between two nodes, of a type whose network is EFA; None of any other type."""
+    fabric: bool = False
+    """Whether NVML tells the state of its fabric of NVSwitches."""
     floors: tuple[CollectiveFloor, ...] = ()
     """Of collectives within a node, and over EFA."""
 
@@ -86,6 +88,7 @@ def types() -> dict[str, GpuType]:
             lacks=frozenset(family["lacks"]),
             busbw_floor=Decimal(row["bus_bandwidth"]),
             tcp_most=Decimal(family["tcp_most"]) if "tcp_most" in family else None,
+            fabric=row["gpus"] > 1 and family.get("fabric", False),
             floors=tuple(
                 CollectiveFloor(each["nodes"], each["ranks"], Decimal(each["floor"]))
                 for each in data["collectives"]

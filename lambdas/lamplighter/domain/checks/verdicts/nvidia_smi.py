@@ -28,9 +28,12 @@ ECC = "ecc.errors.uncorrected.volatile.total"
 REMAP = "remapped_rows.pending"
 REMAP_FAILED = "remapped_rows.failure"
 EVENTS = "clocks_event_reasons.active"
+STATE, STATUS = "fabric.state", "fabric.status"
 COLUMNS = (NAME, DRIVER, UUID, ECC, REMAP, REMAP_FAILED, EVENTS)
 PRESENCE = (NAME, DRIVER, UUID)
 """The columns that show whether each GPU is there and of the right model."""
+FABRIC = (NAME, STATE, STATUS)
+"""The columns that show whether Fabric Manager has set up the NVSwitches."""
 HEALTH = (NAME, UUID, ECC, REMAP, REMAP_FAILED, EVENTS)
 """The columns that show whether each GPU is without fault and runs at its own speed."""
 
@@ -142,7 +145,7 @@ def _unusable(columns: Sequence[str]) -> Reason | None:
     """Why a table with these columns proves nothing; None where it can be judged."""
     if not columns:
         return reason("check.smi.no-table")
-    unknown = [column for column in columns if column not in COLUMNS]
+    unknown = [column for column in columns if column not in {*COLUMNS, *FABRIC}]
     if unknown:
         return reason("check.smi.unknown-column", column=unknown[0][:60])
     return reason("check.smi.column-twice") if len(set(columns)) < len(columns) else None
@@ -195,10 +198,10 @@ def _fault(  # noqa: PLR0911 -- one a column
             if not _COUNT.fullmatch(cell):
                 return _unread(column, cell)
             return _Fault(True, reason("check.smi.ecc", errors=int(cell))) if int(cell) else None
-        case "remapped_rows.pending":
-            return _remap(column, cell, reason("check.smi.remap"))
-        case "remapped_rows.failure":
-            return _remap(column, cell, reason("check.smi.remap-failed"))
+        case "remapped_rows.pending" | "remapped_rows.failure":
+            return _remap(column, cell)
+        case "fabric.state" | "fabric.status":
+            return _fabric(column, cell)
         case _:
             return _events(cell, may_be_cut=may_be_cut)
 
@@ -213,14 +216,22 @@ def _name(cell: str, kind: GpuType, *, may_be_cut: bool) -> _Fault | None:
     return _Fault(True, other)
 
 
-def _remap(column: str, cell: str, why: Reason) -> _Fault | None:
+def _remap(column: str, cell: str) -> _Fault | None:
     match cell.lower():
         case "no" | "0":
             return None
         case "yes" | "1":
-            return _Fault(True, why)
+            return _Fault(True, reason("check.smi.remap" if column == REMAP else "check.smi.remap-failed"))
         case _:
             return _unread(column, cell)
+
+
+def _fabric(column: str, cell: str) -> _Fault | None:
+    """While Fabric Manager is at work nothing is proven; every other word than the good one is a fault."""
+    word = cell.lower()
+    if word == ("completed" if column == STATE else "success"):
+        return None
+    return _Fault(word != "in progress", reason("check.smi.fabric", column=column, value=cell[:60]))
 
 
 def _events(cell: str, *, may_be_cut: bool) -> _Fault | None:
