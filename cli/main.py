@@ -15,6 +15,7 @@ import typer
 
 from cli import endings, printing, usage
 from cli.summaries import summaries
+from cli.waiting import WaitingCommand
 
 app = typer.Typer(
     name="lamplighter",
@@ -99,7 +100,7 @@ def _register(name: str) -> None:
     if name in GROUPS:
         app.add_typer(module.app, name=name, rich_help_panel=PANEL[name])
     else:
-        app.command(name, rich_help_panel=PANEL[name])(module.command)
+        app.command(name, cls=WaitingCommand, rich_help_panel=PANEL[name])(module.command)
 
 
 def _register_for(verb: str) -> None:

@@ -5,7 +5,7 @@ The lab decides by the same rules as for everybody, and answers on the bus.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -13,10 +13,11 @@ import typer
 from cli import deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.endings import DENIED
-from cli.events import entries, reading, tail
-from cli.events.reading import SeenEvent
+from cli.events import answers, entries, reading, tail
 from cli.options import AsJson, LabName, Yes
 from cli.use import agreed, orders
+from cli.use.wait import ForClosing, ForExtending, ForOpening, Wait
+from cli.waiting import WaitingCommand
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.adapters.aws.event_bus import EventBus
 from lamplighter.domain.commands.command import Verb
@@ -36,12 +37,6 @@ Examples:
 """
 app = typer.Typer(help=HELP, no_args_is_help=True)
 
-ANSWERS = frozenset({"lease-granted", "lease-refused", "extended", "pool-closing"})
-REFUSED = "lease-refused"
-ANSWER_SECONDS = 6 * 60
-"""An answer that was lost is told again within five minutes."""
-POLL_SECONDS = 2
-MARGIN = timedelta(minutes=1)
 NOT_YET = "00000000-0000-0000-0000-000000000000"
 """In the place of the id that EventBridge gives an event."""
 
@@ -71,12 +66,9 @@ Entry = Annotated[
         "--entry", metavar="NAME", help="The entry of events.allow; left out: the only one, or yours."
     ),
 ]
-Wait = Annotated[
-    bool, typer.Option("--wait", help="Wait for the lab's answer; it needs logs:FilterLogEvents.")
-]
 
 
-@app.command("open")
+@app.command("open", cls=WaitingCommand)
 def put_open(
     pool: Pool = None,
     nodes: Annotated[
@@ -87,13 +79,14 @@ def put_open(
     because: Because = None,
     token: Token = None,
     entry: Entry = None,
-    wait: Wait = False,
+    wait: ForOpening = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
     """Ask for nodes on a pool.
 
-    Exit code 0: put, and with --wait granted. 1: not allowed, or refused.
+    Exit code 0: put, with --wait granted granted, and with --wait open with proven GPUs. 1: not allowed, refused, or
+    the GPUs are not proven. --wait needs logs:FilterLogEvents for the lab's answer.
 
     \b
     Examples:
@@ -104,7 +97,7 @@ def put_open(
     _put(Verb.OPEN, wanted, entry, wait=wait, as_json=as_json, lab_name=lab_name)
 
 
-@app.command("extend")
+@app.command("extend", cls=WaitingCommand)
 def put_extend(
     pool: Pool = None,
     lasting: For = None,
@@ -112,13 +105,13 @@ def put_extend(
     because: Because = None,
     token: Token = None,
     entry: Entry = None,
-    wait: Wait = False,
+    wait: ForExtending = None,
     as_json: AsJson = False,
     lab_name: LabName = None,
 ) -> None:
     """Ask for more time on a lease that the entry opened: that of the token, or the only one that runs.
 
-    Exit code 0: put, and with --wait extended. 1: not allowed, or refused.
+    Exit code 0: put, and with --wait extended. 1: not allowed, or refused. --wait needs logs:FilterLogEvents.
 
     \b
     Examples:
@@ -129,13 +122,13 @@ def put_extend(
     _put(Verb.EXTEND, wanted, entry, wait=wait, as_json=as_json, lab_name=lab_name)
 
 
-@app.command("close")
+@app.command("close", cls=WaitingCommand)
 def put_close(
     pool: Pool = None,
     because: Because = None,
     token: Token = None,
     entry: Entry = None,
-    wait: Wait = False,
+    wait: ForClosing = None,
     yes: Yes = False,
     as_json: AsJson = False,
     lab_name: LabName = None,
@@ -144,7 +137,8 @@ def put_close(
 
     A close whose open has not come yet makes that open refused.
 
-    Exit code 0: put, and with --wait the lease is closing. 1: not allowed, or refused.
+    Exit code 0: put, with --wait granted closing, and with --wait zero is proven. 1: not allowed, refused, or the
+    pool is leaked. --wait needs logs:FilterLogEvents for the lab's answer.
 
     \b
     Examples:
@@ -184,7 +178,7 @@ def _put(
     wanted: Wanted,
     named: str | None,
     *,
-    wait: bool,
+    wait: Wait | None,
     as_json: bool,
     lab_name: str | None,
     yes: bool = True,
@@ -209,12 +203,13 @@ def _put(
     }
     if not as_json:
         printing.say(f"event {event}: {verb.value} is on the bus {bus}, as {sender}")
-    answer = _answer(deployed, event) if wait else None
+    answer = answers.answer(deployed, event) if wait else None
+    if answer and not as_json:
+        printing.say(tail.line(answer, deployed.zone))
+    done = answers.is_done(deployed, answer, wait) if answer else True
     if as_json:
         printing.as_json({**put, **({"answer": tail.document(answer)} if answer else {})})
-    elif answer:
-        printing.say(tail.line(answer, deployed.zone))
-    raise typer.Exit(1 if answer and answer.logged.detail_type == REFUSED else 0)
+    raise typer.Exit(0 if done else 1)
 
 
 def _checked(
@@ -279,16 +274,3 @@ def _until(text: str, deployed: Deployment) -> datetime:
     closes = open_words(["until", *text.split()], [], deployed.now, deployed.zone).closes
     assert closes is not None  # noqa: S101 -- the clause has a value, or is bad input
     return closes
-
-
-def _answer(deployed: Deployment, event: str) -> SeenEvent:
-    """The lab's answer to a request. Raises OutsideFailed where none comes in time."""
-    since = deployed.clock.now() - MARGIN
-    for _ in orders.waiting(ANSWER_SECONDS, POLL_SECONDS):
-        for seen in reading.read(deployed, since):
-            if seen.in_reply_to == event and seen.logged.detail_type in ANSWERS:
-                return seen
-    raise OutsideFailed(
-        f"the bus {deployed.name} took the event {event}, but the lab did not answer within {ANSWER_SECONDS} s; "
-        "`lamplighter events tail` shows a later answer"
-    )

@@ -8,7 +8,7 @@ import pytest
 
 from cli import deployment
 from cli.deployment import Deployment
-from cli.use import close, orders
+from cli.use import orders, wait
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.leases.lease import Lease
 from tests.builders.leases import EIGHT
@@ -69,4 +69,4 @@ def test_it_waits_for_the_receipt(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatc
 def test_zero_is_proven_without_it(lab: LabOnMoto, monkeypatch: pytest.MonkeyPatch) -> None:
     lease = lab.lease(nodes=1, opens=-10, closes=50)
     waited = _waited(monkeypatch, lambda: _settled(lease))
-    assert waited == 1 + close.RECEIPT_SECONDS / close.WAIT_POLL_SECONDS
+    assert waited == 1 + wait.RECEIPT_SECONDS / wait.POLL_SECONDS
