@@ -1,12 +1,12 @@
 """Callers: people and roles, their credentials and policies, and which service may assume a role.
 
 Each call with a role's credentials is judged before it is carried out (local/aws/authorization). A user without any
-policy (the admin of `local up`) may do everything.
+policy (the admin of `local up`) may do everything, but put events that the policy of their bus denies.
 """
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -38,6 +38,11 @@ ACCOUNT = "123456789012"
 PARTITION = "aws"
 REGION = "us-east-1"  # IAM is global; its calls are signed for this region
 
+#: Actions that the policy of their resource may deny to an administrator as well.
+_DENIED_BY_RESOURCES = frozenset({"events:PutEvents"})
+_EVERYTHING = Policy(
+    "administrator", json.dumps({"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]})
+)
 #: Actions that AWS allows everybody.
 _ALWAYS = frozenset({"sts:GetCallerIdentity"})
 #: The error code of a refusal, by service or protocol.
@@ -311,20 +316,21 @@ def _authorize(response: Any, resource: str, state: State) -> None:
     known = holder(key)
     if known is None and key.startswith("ASIA"):
         RECORD.miss("a session that STS does not know")
-    if known is None or not (known.restricted or ORGANISATION.policies):
+    action = f"{signing_name(response)}:{response._get_action()}"  # noqa: SLF001 (moto's own seam)
+    judged = known is not None and (known.restricted or action in _DENIED_BY_RESOURCES)
+    if known is None or not (judged or ORGANISATION.policies):
         return
     call = call_of(response, resource)
     for each in asks(call, state) if ORGANISATION.policies else ():
         found = forbidden(ORGANISATION.policies, known.caller, each, state)
         if found is not None:
             raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
-    if not known.restricted:
-        return
-    if call.action in _ALWAYS:
+    if not judged or call.action in _ALWAYS:
         return
     RECORD.judged += 1
+    caller = known.caller if known.restricted else replace(known.caller, policies=(_EVERYTHING,))
     for each in asks(call, state):
-        found = denial(known.caller, each, state)
+        found = denial(caller, each, state)
         if found is not None:
             raise _denied(response, f"User: {known.caller.arn} is not authorized to perform: {found.reason}")
 

@@ -153,3 +153,12 @@ def test_reading_a_bus_is_judged_on_that_bus(bus):
     assert bus.call("events", "describe_event_bus", role=reader, Name="lab")["Arn"] == BUS
     with pytest.raises(ClientError, match="event-bus/default because no identity-based policy"):
         bus.call("events", "describe_event_bus", role=reader)
+
+
+def test_the_bus_denies_an_administrator_whom_it_does_not_let_in(bus):
+    policy(bus, deny(ArnNotEquals={"aws:PrincipalArn": [CI]}))
+    words = refused(bus, "")
+    assert f"user/instructor is not authorized to perform: events:PutEvents on resource: {BUS}" in words
+    assert "explicit deny in a resource-based policy" in words
+    policy(bus, deny(ArnNotEquals={"aws:PrincipalArn": [CI, f"arn:aws:iam::{ACCOUNT}:user/instructor"]}))
+    put(bus, "")
