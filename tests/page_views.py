@@ -225,6 +225,22 @@ def degraded() -> ReceiptView:
     return replace(view, proof_of_zero=replace(view.proof_of_zero, desired=1, instances=(INSTANCES[1],)))
 
 
+def crowd(nodes: int) -> ReceiptView:
+    """The evening on so many nodes."""
+    names = [f"ip-192-168-12-{number}.ap-northeast-2.compute.internal" for number in range(5, 5 + nodes)]
+    view = evening()
+    bars = [replace(view.bars[1], label=f"i-0a1b2c3d4e5f607{number:02}") for number in range(nodes)]
+    verdicts = [row for row in view.verdict_rows if row.node == NODES[0]]
+    return replace(
+        view, nodes=nodes, bars=(view.bars[0], *bars),
+        verdict_rows=tuple(replace(row, node=name) for name in names for row in verdicts),
+        audit=tuple(
+            replace(entry, what=f"drained {', '.join(names)}") if entry.kind == "drained" else entry
+            for entry in view.audit
+        ),
+    )  # fmt: skip
+
+
 def unleased() -> ReceiptView:
     """Node time without a lease."""
     document = {

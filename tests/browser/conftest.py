@@ -46,6 +46,8 @@ def drawn() -> dict[str, str]:
 
     return {
         "receipt": receipt(views.evening()),
+        "receipt-one-node": receipt(views.crowd(1)),
+        "receipt-eight-nodes": receipt(views.crowd(8)),
         "receipt-degraded": receipt(views.degraded()),
         "receipt-unleased": receipt(views.unleased()),
         "receipt-long-names": receipt(views.named(views.degraded(), views.LONG)),

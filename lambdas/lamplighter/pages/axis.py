@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 STEPS = (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080)
 """Minutes between ticks that a person would choose."""
-APART = 56
+APART = 60
 """Pixels that a tick's time needs."""
 LEAST = timedelta(minutes=1)
 

@@ -11,6 +11,10 @@ from lamplighter.pages.axis import Axis
 from lamplighter.pages.html import Child, Html, el
 from lamplighter.pages.wording import Wording
 
+MARGIN = 10
+"""Pixels beside what is drawn, at the right and between names and bars."""
+HALF_TIME = 18
+"""Half of the pixels that a time takes, such as `20:00`."""
 BASELINE = 4
 """Pixels that a text's baseline lies below its middle."""
 
@@ -76,10 +80,11 @@ def ruled(axis: Axis, words: Wording, top: float, bottom: float) -> list[Html]:
     drawn = []
     for tick in axis.ticks(words.zone):
         x = axis.x(tick)
-        at_end = "end" if x > axis.left + axis.width - 16 else "start" if x < 16 else "middle"  # noqa: PLR2004
+        # A label at an end moves inwards only as far as it must.
+        middle = min(max(x, HALF_TIME), axis.left + axis.width + MARGIN - HALF_TIME)
         drawn += [
             el("line", x1=x, y1=top, x2=x, y2=bottom, class_="rule"),
-            words_at(x, top - 10, words.clock(tick), "tick", at_end),
+            words_at(middle, top - 10, words.clock(tick), "tick", "middle"),
         ]
     return drawn
 

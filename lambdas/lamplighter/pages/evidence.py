@@ -10,12 +10,15 @@ from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section
 from lamplighter.pages.html import Child, Html, el
+from lamplighter.pages.node_names import node_name, short_name, with_short_names
 from lamplighter.pages.tables import body, cell, group, name, row, table
 from lamplighter.pages.wording import Wording
 
 ROOM = Decimal("1.25")
 """How far beyond the largest figure the scale goes."""
 BAR = 18
+NAME = {"wide": 90, "middle": 56, "narrow": 34}
+"""Characters of a name beside its figure."""
 FLOOR_LABEL = 4
 
 
@@ -59,22 +62,11 @@ def _node(node: str, rows: Sequence[VerdictRow], words: Wording) -> Html:
             row(
                 name(el("bdi", each.check)),
                 cell(badge(each.verdict, words.outcome(each.verdict))),
-                cell(el("bdi", words.told(each.reason))),
+                cell(el("bdi", with_short_names(words.told(each.reason)))),
             )
             for each in rows
         ],
     )
-
-
-def node_name(node: str) -> Html:
-    """The short name of one or several nodes, with the whole as its title."""
-    short = _short(node)
-    return el("bdi", short, title=node if short != node else None)
-
-
-def _short(node: str) -> str:
-    """`ip-10-0-1-7` of `ip-10-0-1-7.ap-northeast-2.compute.internal`."""
-    return ", ".join(each.partition(".")[0] for each in node.split(", "))
 
 
 def bandwidth(view: ReceiptView, words: Wording) -> Html | None:
@@ -101,12 +93,12 @@ def _bars(found: Sequence[Bandwidth], words: Wording, paper: Canvas) -> tuple[fl
     drawn: list[Child] = []
     y = 10.0
     for each in found:
-        called = f"{each.check} · {_short(each.node)}" if each.node else each.check
+        called = f"{each.check} · {short_name(each.node)}" if each.node else each.check
         slow = each.floor is not None and each.measured < each.floor
         length = float(each.measured / most) * width
         top = y + 14
         drawn += [
-            words_at(0, y, shortened(called, 34 if paper.narrow else 90), "name"),
+            words_at(0, y, shortened(called, NAME[paper.name]), "name"),
             words_at(width, y, words("bandwidth.figure", number=each.measured), "figure", "end"),
             el("rect", x=0, y=top, width=width, height=BAR, rx=3, class_="track"),
             bar(0, top, (length, BAR), "measured short" if slow else "measured", _said(each, words)),

@@ -1,7 +1,7 @@
 """The history: time to ready and bus bandwidth over the last proofs, and the ended leases."""
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.views.lab_view import LabView, PastLease
@@ -54,7 +54,7 @@ def _speed(proof: GpuProof) -> Point | None:
 
 
 def _minutes(words: Wording) -> Callable[[float], str]:
-    return lambda number: words("figure.minutes", minutes=f"{number:g}")
+    return lambda number: words.length(timedelta(minutes=number))
 
 
 def _gigabytes(words: Wording) -> Callable[[float], str]:
@@ -127,7 +127,9 @@ def _lease(each: PastLease, words: Wording, links: Mapping[str, str]) -> Html:
     if each.owner:
         what.append(each.owner)
     if each.minutes_to_ready is not None:
-        what.append(words("history.ready-after", minutes=f"{each.minutes_to_ready:g}"))
+        what.append(
+            words("history.ready-after", length=words.length(timedelta(minutes=each.minutes_to_ready)))
+        )
     when = words.stretch(each.opened, each.closed) if each.opened else words.moment(each.closed)
     verdict = badge(each.verdict.value, words.outcome(each.verdict.value)) if each.verdict else None
     return row(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.views.told import OPENED
 from lamplighter.pages.html import Html, el
+from lamplighter.pages.node_names import with_short_names
 from lamplighter.pages.wording import Wording
 
 TONE = {
@@ -22,6 +23,8 @@ TONE = {
     "zero-proven": "passed",
 }
 NOTICE_TONE = {"open": "passed", "degraded": "late", "failed": "failed"}
+WHOLE = {"announced", "degraded", "finding"}
+"""Kinds of entries that are sentences without the one who wrote them."""
 MOST = 14
 
 
@@ -55,12 +58,20 @@ def listed(found: Sequence[Moment], words: Wording) -> Html | None:
                 "span",
                 words.time(each.entry.at, words.clock(each.entry.at)),
                 " ",
-                words.told(each.entry.what),
+                with_short_names(sentence(each.entry, words)),
             ),
         )
         for each in found
     ]
     return el("ol", rows, class_="moments")
+
+
+def sentence(entry: Entry, words: Wording) -> str:
+    """What happened, as a sentence: of a notice its subject, of anything else who did what."""
+    what = words.told(entry.what)
+    if entry.who != "notices" and entry.kind not in WHOLE:
+        what = words("moment", who=entry.who, what=what)
+    return words.sentence(what)
 
 
 def _tone(entry: Entry) -> str | None:

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from lamplighter.domain.views.receipt_view import Bar, ReceiptView
 from lamplighter.pages.axis import Axis
-from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, ruled, shortened, words_at
+from lamplighter.pages.drawing import MARGIN, Canvas, bar, drawn_for_all, ruled, shortened, words_at
 from lamplighter.pages.html import Child, Html, el
-from lamplighter.pages.moments import Moment
+from lamplighter.pages.moments import Moment, sentence
 from lamplighter.pages.wording import Wording
 
 TOP = 30
@@ -19,7 +19,6 @@ ABOVE = 18
 DOT = 9
 AREA = 64
 MOST_NODES = 12
-MARGIN = 10
 ROOM, ROOM_WITH_USUAL = 76, 250
 """Pixels that a length in words takes beside its bar, and with what is usual."""
 
@@ -126,7 +125,7 @@ def _dots(found: Sequence[Moment], y: float, axis: Axis, words: Wording) -> tupl
         drawn.append(
             el(
                 "g",
-                el("title", f"{words.clock(each.entry.at)} {words.told(each.entry.what)}"),
+                el("title", f"{words.clock(each.entry.at)} {sentence(each.entry, words)}"),
                 el("circle", cx=x, cy=middle, r=DOT, class_=f"dot {each.tone}"),
                 words_at(x, middle, str(each.number), "number", "middle"),
             )

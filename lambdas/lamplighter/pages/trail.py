@@ -6,6 +6,7 @@ from datetime import date
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.pages.frame import section
 from lamplighter.pages.html import Html, el
+from lamplighter.pages.node_names import with_short_names
 from lamplighter.pages.tables import body, cell, group, row, table
 from lamplighter.pages.wording import Wording
 
@@ -32,8 +33,8 @@ def _row(entry: Entry, words: Wording) -> Html:
         cell(words.time(entry.at, words.second(entry.at)), class_="when"),
         cell(el("bdi", entry.who), class_="who"),
         cell(
-            el("bdi", what),
+            el("bdi", with_short_names(what)),
             # Two lines of a notice are two lines here.
-            el("p", el("bdi", why), class_="why") if why and why != what else None,
+            el("p", el("bdi", with_short_names(why)), class_="why") if why and why != what else None,
         ),
     )

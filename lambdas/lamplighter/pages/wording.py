@@ -13,7 +13,7 @@ from lamplighter.domain.commands.command import SOURCES
 from lamplighter.domain.leases.usual_times import Usual
 from lamplighter.domain.money.money import Money
 from lamplighter.pages.html import Html, el
-from lamplighter.reasons.reason import Said, draw
+from lamplighter.reasons.reason import Said, as_sentence, draw
 from lamplighter.values import zones
 from lamplighter.values.instant import written
 
@@ -103,8 +103,7 @@ class Wording:
 
     def money(self, of: Money) -> str:
         """`2.41 USD`: with two places, and more only of what would else be nothing."""
-        places = 2 if not of.amount or abs(of.rounded(2)) else 4
-        return f"{of.rounded(places):,f} {of.currency}"
+        return f"{of.shown():,f} {of.currency}"
 
     def outcome(self, verdict: str) -> str:
         """`passed`, `failed`, `not proven`."""
@@ -118,6 +117,10 @@ class Wording:
     def told(self, said: Said | None) -> str:
         """A reason in the lab's language, with its instants in the lab's zone."""
         return draw(said, self.texts, self.moment)
+
+    def sentence(self, text: str) -> str:
+        """A drawn text with a full stop, and in English with a capital."""
+        return as_sentence(text, self.texts)
 
     def time(self, at: datetime, said: str) -> Html:
         """An instant that programs can read too."""

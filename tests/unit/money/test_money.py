@@ -59,7 +59,14 @@ def test_two_currencies_are_never_added_or_compared() -> None:
 def test_an_amount_is_rounded_half_away_from_zero_once(amount: str, cents: str, shown: str) -> None:
     assert f"{usd(amount).rounded(2):f}" == cents
     assert f"{usd(amount).rounded():f}" == shown
-    assert str(usd(amount)) == f"{cents} USD"
+
+
+@pytest.mark.parametrize(
+    ("amount", "shown"),
+    [("0", "0.00"), ("2.4141", "2.41"), ("0.005", "0.01"), ("0.0049", "0.0049"), ("-0.004", "-0.0040")],
+)
+def test_people_read_two_places_and_more_of_what_would_be_nothing(amount: str, shown: str) -> None:
+    assert str(usd(amount)) == f"{shown} USD"
 
 
 @pytest.mark.parametrize(

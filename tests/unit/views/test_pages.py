@@ -4,6 +4,7 @@ import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -14,6 +15,7 @@ from lamplighter.domain.views import receipt_view
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages import frame, lab_page, receipt_page
 from lamplighter.pages.axis import Axis
+from lamplighter.pages.drawing import ruled
 from lamplighter.pages.moments import MOST, moments
 from tests import page_views as views
 from tests.unit.views.test_pages_html import Read
@@ -199,6 +201,38 @@ def test_nodes_whose_checks_all_passed_are_one_line_with_short_names() -> None:
         (name, name.partition(".")[0]) for name in names
     ]
     assert page.index(">sick<") < page.index("<summary>")
+
+
+def test_what_happened_is_told_in_sentences_with_short_names() -> None:
+    page = receipt(views.evening())
+    [told] = re.findall('<ol class="moments">(.*?)</ol>', page, re.DOTALL)
+    stands_in(
+        said(f"</style>{told}"),
+        "20:00 Leases granted the evening lease.",
+        "20:06 Pool gpu is open until 21:00 (Asia/Seoul).",
+        "Minji (U0123456789) extended the evening lease.",
+        "Cluster drained ip-192-168-12-5, ip-192-168-12-6.",
+    )
+    assert f'title="{views.NODES[0]}"' in told
+    korean = receipt(views.evening(), "ko")
+    assert "guard – proved pool gpu at zero" in said(korean)  # noqa: RUF001
+
+
+def test_the_trail_has_short_names_with_the_whole_as_title() -> None:
+    trail = receipt(views.evening()).partition('id="trail"')[2]
+    assert f'drained <bdi title="{views.NODES[0]}" class="unbroken">ip-192-168-12-5</bdi>, <bdi' in trail
+
+
+@pytest.mark.parametrize("width", [340, 472, 640])
+def test_times_of_an_axis_do_not_touch(width: int) -> None:
+    begins = datetime(2026, 12, 1, 11, tzinfo=UTC)
+    for minutes in range(5, 200):
+        axis = Axis(begins, begins + timedelta(minutes=minutes), 0, width)
+        drawn = "".join(ruled(axis, views.words(), 20, 90))
+        middles = [float(each) for each in re.findall(r'<text x="([\d.]+)"', drawn)]
+        assert middles[0] >= 18
+        assert middles[-1] <= width + 10 - 18
+        assert all(after - before >= 2 * 18 for before, after in pairwise(middles))
 
 
 def test_a_forecast_above_the_budget_is_said() -> None:

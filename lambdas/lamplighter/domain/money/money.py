@@ -52,7 +52,11 @@ class Money:
         return self.amount >= self._in_my_currency(other)
 
     def __str__(self) -> str:
-        return f"{self.rounded(2)} {self.currency}"
+        return f"{self.shown()} {self.currency}"
+
+    def shown(self) -> Decimal:
+        """The amount for people: with two places, and four of what would else be nothing."""
+        return self.rounded(2 if not self.amount or self.rounded(2) else SHOWN_PLACES)
 
     def rounded(self, places: int = SHOWN_PLACES) -> Decimal:
         """The amount to show: rounded once, half up."""
