@@ -15,13 +15,13 @@ from cli.deployment import Deployment
 from cli.endings import DENIED
 from cli.events import answers, entries, reading, tail
 from cli.options import AsJson, LabName, Yes
-from cli.use import agreed, orders
+from cli.use import agreed, meant, orders
 from cli.use.wait import ForClosing, ForExtending, ForOpening, Wait
 from cli.waiting import WaitingCommand
 from lamplighter.adapters.aws.calls import error_code
 from lamplighter.adapters.aws.event_bus import EventBus
 from lamplighter.domain.commands.command import Verb
-from lamplighter.domain.commands.words import duration, open_words
+from lamplighter.domain.commands.words import OpenWords, open_words
 from lamplighter.domain.events import request
 from lamplighter.domain.events.orders import lease_of
 from lamplighter.errors import BadInput, OutsideFailed, Refused
@@ -165,7 +165,7 @@ class Wanted:
         keys = {
             "pool": self.pool,
             "nodes": self.nodes,
-            "for_seconds": int(duration(self.lasting).total_seconds()) if self.lasting else None,
+            "for_seconds": _seconds(self.lasting, deployed) if self.lasting else None,
             "until": instant.written(_until(self.until, deployed)) if self.until else None,
             "because": self.because,
             "token": self.token,
@@ -266,11 +266,22 @@ def _event(deployed: Deployment, entry: str, verb: Verb, detail: Mapping[str, ob
 
 def _until(text: str, deployed: Deployment) -> datetime:
     """An instant with its offset, or a day and a time by the lab's clock."""
-    if "T" in text:
+    if text[:1].isdecimal() and "T" in text.upper():
         try:
             return instant.read(text)
         except BadInput as error:
             raise BadInput(f"--until: {printing.drawn_error(error)}") from error
-    closes = open_words(["until", *text.split()], [], deployed.now, deployed.zone).closes
+    closes = _clause("until", text, deployed).closes
     assert closes is not None  # noqa: S101 -- the clause has a value, or is bad input
     return closes
+
+
+def _seconds(text: str, deployed: Deployment) -> int:
+    lasting = _clause("for", text, deployed).duration
+    assert lasting is not None  # noqa: S101 -- the clause has a value, or is bad input
+    return int(lasting.total_seconds())
+
+
+def _clause(word: str, text: str, deployed: Deployment) -> OpenWords:
+    """What the words of `open` say, in the spellings that Slack reads."""
+    return open_words(meant.spelled(deployed, [word, *text.split()]), [], deployed.now, deployed.zone)

@@ -7,7 +7,7 @@ import typer
 from cli import deployment, known_names
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName, Yes
-from cli.use import agreed, changes
+from cli.use import agreed, changes, meant
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.commands.words import date_and_reason
 
@@ -40,9 +40,10 @@ def command(
       lamplighter skip evening 2026-12-24 --undo
     """
     found = deployment.find(lab_name)
-    date, because = date_and_reason(list(words or []))
+    spelled = meant.spelled(found, [window, *(words or [])]) or [window]
+    name = found.window(spelled[0])
+    date, because = date_and_reason(spelled[1:])
     verb = Verb.UNSKIP if undo else Verb.SKIP
-    name = found.window(window)
     if not undo and not yes:
         agreed.agree([_plan(found, name, date)], "Skip it?", "nothing was skipped", as_json=as_json)
     changes.give(found, verb, window=name, date=date, because=because, as_json=as_json)

@@ -56,7 +56,14 @@ def test_what_is_left_out_is_left_to_the_lab(bus: Bus) -> None:
 
 @pytest.mark.parametrize(
     ("until", "put_until"),
-    [("22:30", "2026-11-21T13:30:00Z"), ("2026-11-20T21:00:00+00:00", "2026-11-20T21:00:00Z")],
+    [
+        ("22:30", "2026-11-21T13:30:00Z"),
+        ("2026-11-20T21:00:00+00:00", "2026-11-20T21:00:00Z"),
+        # As in Slack.
+        ("10:30pm", "2026-11-21T13:30:00Z"),
+        ("Tue at 10 p.m.", "2026-11-24T13:00:00Z"),
+        ("noon", "2026-11-21T03:00:00Z"),
+    ],
 )
 def test_an_end_is_by_the_labs_clock_or_with_its_offset(bus: Bus, until: str, put_until: str) -> None:
     run("open", "--until", until)
@@ -67,6 +74,12 @@ def test_the_entry_of_the_caller_is_the_one_that_has_the_caller(bus: Bus) -> Non
     bus.deploy({**ALLOW, "operations": OTHER})
     run("open")
     assert entry(bus)["Source"] == "ci.training"
+
+
+@pytest.mark.parametrize(("lasting", "seconds"), [("2 hours", 7200), ("1.5h", 5400), ("half an hour", 1800)])
+def test_a_length_is_read_as_slack_reads_it(bus: Bus, lasting: str, seconds: int) -> None:
+    run("open", "--for", lasting)
+    assert entry(bus)["Detail"] == {"for_seconds": seconds}
 
 
 @pytest.mark.parametrize(
