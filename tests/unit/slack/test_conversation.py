@@ -119,6 +119,19 @@ def test_no_instant_is_promised_that_the_role_may_never_have(
     assert list(buttons(said)) == ["keep-until"]
 
 
+def test_who_may_not_open_sees_that_and_may_ask_but_not_add(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + 3 * HOUR))
+    said = door.type("open 1 for 1h", STUDENT)
+    assert "gpu is open until 23:00" in said["text"]
+    assert "Nothing changed: you have no role in this lab" in said["text"]
+    assert "add" not in buttons(said)
+
+    door.press(buttons(said)["ask"], STUDENT)
+    door.press(approver_buttons(door)[0], INSTRUCTOR)
+    [command] = door.workflows.commands
+    assert (command.add, command.owner) == (True, MINJI)
+
+
 def test_free_gpus_are_as_the_guard_saw_them(door: Knocks) -> None:
     door.lab.put(running("evening-class", EIGHT + HOUR))
     at = int((EIGHT - HOUR / 12).timestamp() * 1000)

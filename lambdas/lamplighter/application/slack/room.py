@@ -16,8 +16,16 @@ from lamplighter.domain.slack.room import Room
 def room(context: RequestContext, command: Command) -> Room:
     """How much of the command can be granted now, and when or why not the rest.
 
-    A limit of the person's role, the pool or the guard stays as it is: no instant is named then.
+    A limit of the person's role, the pool or the guard stays as it is: no instant is named then. A person without a
+    role that may open is offered no node, but may ask an approver.
     """
+    found = _by_time(context, command)
+    wanted = Wanted(Word.OPEN, command.pool, found.nodes, ends(command) - (command.opens or command.issued))
+    forbidden = roles.refusal(context.person, wanted, context.slack_services.roles) if found.nodes else None
+    return found if forbidden is None else replace(found, nodes=0, never=forbidden, approvable=True)
+
+
+def _by_time(context: RequestContext, command: Command) -> Room:
     slack_services, nodes = context.slack_services, command.nodes or 1
     lab, begins = slack_services.lab, command.opens or command.issued
     until, longest = ends(command), lab.guard.longest_lease

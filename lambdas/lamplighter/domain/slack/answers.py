@@ -5,7 +5,7 @@ in the channel.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
@@ -177,6 +177,8 @@ def just_use_it(
     if room.nodes:
         label = speech.texts.say("slack.button.add", nodes=room.nodes)
         buttons += (Button(ButtonAction.ADD, label, more.written()).to_json(),)
+    if room.approvable:
+        buttons += (_ask(replace(command, add=True), speech),)
     return SlackAnswer(blocks.joined(lines), said, buttons)
 
 
@@ -185,6 +187,10 @@ def may_not(why: Reason, command: Command | None, understood: str, speech: Speec
     text = plain(speech.drawn(reason("slack.may-not", reason=why)))
     if command is None or command.verb not in (Verb.OPEN, Verb.EXTEND):
         return SlackAnswer(text, speech.understood(understood))
+    return SlackAnswer(text, speech.understood(understood), (_ask(command, speech),))
+
+
+def _ask(command: Command, speech: Speech) -> Mapping[str, object]:
     carried = Carried(
         pool=command.pool,
         lease=command.lease,
@@ -195,8 +201,7 @@ def may_not(why: Reason, command: Command | None, understood: str, speech: Speec
         because=words_of(command.because),
         verb=ButtonAction.ADD if command.add else command.verb.value,
     )
-    button = speech.button(ButtonAction.ASK, "slack.button.ask", carried, "primary")
-    return SlackAnswer(text, speech.understood(understood), (button,))
+    return speech.button(ButtonAction.ASK, "slack.button.ask", carried, "primary")
 
 
 def sure(lease: Lease, word: str, understood: str, speech: Speech) -> SlackAnswer:

@@ -16,5 +16,7 @@ class Room:
     """Why the whole request is never granted."""
     earliest: datetime | None = None
     """When the whole request would be granted."""
+    approvable: bool = False
+    """No role of the person allows it, but an approver may."""
     longest: timedelta = timedelta.max
     """The longest that a lease may last."""
