@@ -1,9 +1,12 @@
-"""The README's picture of a lab day: `make picture` plays the day and keeps a picture of the terminal.
+"""The pictures of a lab day in the README: `make picture` plays the day, and keeps the terminal and the receipt.
 
-It is a real run, right after the announcement of the pool. The browser tests make the pictures of the pages.
+It is a real run. The terminal is as it was right after the announcement of the pool. Chromium, where it is installed,
+shows the receipt.
 """
 
 import re
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -15,6 +18,9 @@ from local.demo.acts import ACTS
 from local.demo.view import DayEvent, LiveView, Now
 
 PICTURE = Path(__file__).resolve().parent / "images/demo.svg"
+RECEIPT = PICTURE.parent / "receipt.png"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+RECEIPT_SIZE = "1072,1495"
 ZONE = ZoneInfo("Asia/Seoul")
 COLUMNS = 112
 RATE = 30
@@ -52,12 +58,26 @@ def drawn(view: LiveView) -> str:
     return svg.replace("Fira Code", "ui-monospace, Menlo, Consolas, DejaVu Sans Mono")
 
 
+def shown(page: str) -> bool:
+    """Whether a browser made the picture of the receipt."""
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        return False
+    options = ("--headless=new", "--no-sandbox", "--hide-scrollbars", f"--window-size={RECEIPT_SIZE}")
+    command = [browser, *options, f"--screenshot={RECEIPT}", Path(page).as_uri()]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0  # noqa: S603 -- our own words
+
+
 def main() -> None:
-    """Play the day, and print the path of its picture."""
+    """Play the day, and print the paths of its pictures."""
     with Photographer(ZONE, Console()) as seen:
-        ACTS["day"](seen, RATE, time.monotonic()).play()
+        report = ACTS["day"](seen, RATE, time.monotonic()).play()
     sys.stdout.write(
         f"{PICTURE} is new\n" if seen.taken else "nothing was announced, so there is no picture\n"
+    )
+    receipt = shown(report["pages"]["receipt"])
+    sys.stdout.write(
+        f"{RECEIPT} is new\n" if receipt else f"no Chromium is here, so {RECEIPT} is as before\n"
     )
     raise SystemExit(0 if seen.taken else 1)
 
