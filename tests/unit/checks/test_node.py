@@ -122,7 +122,7 @@ def test_a_fatal_xid_fails_unless_it_is_older_than_the_node_or_the_plugin_ignore
 
 
 def test_nvidia_s_advice_says_nothing_of_an_error_after_it() -> None:
-    advice = "NVRM: Xid (PCI:0000:00:1e): 154, GPU recovery action changed from 0x0 (None) to 0x3 (Drain P2P)"
+    advice = "NVRM: Xid (PCI:0000:00:1e): 154, GPU recovery action changed from 0x1 (Reset) to 0x0 (None)"
     assert judged(told(), advice).passed
     lost = judged(told(), f"{advice}\nNVRM: Xid (PCI:0000:00:1e): 79, GPU has fallen off the bus")
     assert lost.outcome is FAILED

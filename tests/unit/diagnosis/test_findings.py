@@ -87,8 +87,8 @@ def test_the_most_fundamental_symptom_of_all_texts_counts() -> None:
 
 
 def test_every_xid_of_a_line_is_read() -> None:
-    line = "Xid (PCI:0000:00:1e): 79, then XidCriticalError: Xid=48"
-    assert list(xids(f"fine\n{line}\nXid=1", NOON, NOON)) == [(79, line), (48, line)]
+    first, second = "Xid (PCI:0000:00:1e): 79, then", "XidCriticalError: Xid=48"
+    assert list(xids(f"fine\n{first} {second}\nXid=1", NOON, NOON)) == [(79, first), (48, second)]
     assert [condition_xid(reason) for reason in ("NvidiaXID79Error", "NvidiaXID13Warning", "Odd")] == [
         79,
         13,
