@@ -208,6 +208,7 @@ def test_the_command_line_puts_and_shows_events_with_the_rights_of_the_how_tos(
     lease = opened.document["answer"]["detail"]["lease"]
     listener.until("pool-open", lease=lease)
     closed = ci.command("events", "put", "close", "--pool", "gpu", "--yes", *put)
+    assert closed.code == 0, closed
     assert closed.document["answer"]["detail-type"] == "pool-closing", closed
     listener.until("receipt", lease=lease)
     day.until_quiet()
