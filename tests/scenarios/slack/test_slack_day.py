@@ -56,8 +56,7 @@ def play_evening(day: LabDay) -> None:
     # a student asks for a node of their own; an instructor lets them
     just_use_it = talk.types(STUDENT, "open 1 for 30m because the lecture is long")
     assert "13:00" in just_use_it.text
-    may_not = talk.presses(STUDENT, button(just_use_it.said, "add"), "1.1", ephemeral=True)
-    talk.presses(STUDENT, button(may_not.said, "ask"), "1.2", ephemeral=True)
+    talk.presses(STUDENT, button(just_use_it.said, "ask"), "1.2", ephemeral=True)
     ask = channel.until("minji asks", thread=ts)
     talk.presses(INSTRUCTOR, button(ask, "approve"), str(ask["ts"]))
     channel.until("Approved by sora", thread=ts)
