@@ -14,6 +14,7 @@ import pytest
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
 
 from lamplighter.lab.model import Lab
+from local.aws import iam
 from local.aws.api import mapping_templates
 from local.aws.api.mapping_templates import url_encoded
 from local.aws.cloudformation import deployment
@@ -151,12 +152,18 @@ def one_refused(lab: Lab) -> dict[str, list[Zone]]:
     return {lab.region: [Zone(name=name, region_name=lab.region, zone_id=ids[name]) for name in ids]}
 
 
+@contextmanager
+def no_policy_asked(day: VerifiedLab) -> Iterator[None]:
+    """The embedded cloud judges no call by the account's own key, not even by the policy of a bus."""
+    with patched(day, "owner", {}), patched(iam, "_DENIED_BY_RESOURCES", frozenset()):
+        yield
+
+
 FAULTS: dict[str, Callable[[VerifiedLab], AbstractContextManager[None]]] = {
     "zones": lambda day: patched(RegionsAndZonesBackend, "zones", one_refused(day.lab)),
     # A failed create keeps what RetainExceptOnCreate would delete.
     "first-deploy": lambda _: patched(deployment, "_same", lambda *_: True),
-    # No policy is asked: the embedded cloud judges no call by the account's own key.
-    "bus": lambda day: patched(day, "owner", {}),
+    "bus": no_policy_asked,
     # No schedule fires.
     "schedules": lambda _: patched(Targets, "deliver", lambda *_: None),
     # API Gateway changes the bytes of a body on their way.
@@ -181,7 +188,7 @@ def test_a_fault_fails_its_step(day: VerifiedLab, step: str) -> None:
 @contextmanager
 def somebody_orders_zero(day: VerifiedLab) -> Iterator[None]:
     """While no function of the lab runs, a schedule of somebody else orders zero every two minutes."""
-    iam, scheduler = day.api("iam"), day.api("scheduler")
+    roles, scheduler = day.api("iam"), day.api("scheduler")
     group = next(
         group["AutoScalingGroupName"]
         for group in day.api("autoscaling").describe_auto_scaling_groups()["AutoScalingGroups"]
@@ -194,9 +201,9 @@ def somebody_orders_zero(day: VerifiedLab) -> Iterator[None]:
     }
     allowed = {"Effect": "Allow", "Action": "autoscaling:*", "Resource": "*"}
     document = json.dumps({"Version": "2012-10-17", "Statement": [trust]})
-    role = iam.create_role(RoleName="somebody", AssumeRolePolicyDocument=document)["Role"]["Arn"]
+    role = roles.create_role(RoleName="somebody", AssumeRolePolicyDocument=document)["Role"]["Arn"]
     document = json.dumps({"Version": "2012-10-17", "Statement": [allowed]})
-    iam.put_role_policy(RoleName="somebody", PolicyName="any", PolicyDocument=document)
+    roles.put_role_policy(RoleName="somebody", PolicyName="any", PolicyDocument=document)
     target = {
         "Arn": "arn:aws:scheduler:::aws-sdk:autoscaling:updateAutoScalingGroup",
         "RoleArn": role,
