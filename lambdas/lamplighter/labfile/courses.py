@@ -5,11 +5,11 @@ holidays, whose whole days are exceptions. What an event means is adapters.calen
 planner. Only the command line and synthesis come here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from datetime import date
 from functools import lru_cache
 from pathlib import Path as FilePath
+from typing import TypeVar
 
 from lamplighter.adapters.calendars import holidays as holidays_calendar
 from lamplighter.adapters.calendars.course import CourseCalendar
@@ -19,31 +19,35 @@ from lamplighter.lab.keys import Path
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
+Content = TypeVar("Content")
+
 
 def filled(lab: Lab, folder: FilePath) -> tuple[Lab, list[tuple[Path, str]]]:
     """The lab with the text of every calendar file that its windows name, and what is wrong with them."""
-    texts: dict[str, str] = {}
     wrong: list[tuple[Path, str]] = []
-    for path, name in _named(lab):
-        if name not in texts:
-            try:
-                texts[name] = _course(lab, name, folder).text
-            except BadInput as error:
-                wrong.append((path, f"names {name}, which cannot be used: {error}"))
+    texts = _each(_named(lab), lambda name: _course(lab, name, folder).text, wrong)
     if sum(len(text.encode()) for text in texts.values()) > LARGEST_KEPT:
         text = f"come to more than {LARGEST_KEPT // 1024} KiB of times together, put one at an https address"
         wrong.append((("calendars",), text))
-    holidays: dict[str, list[date]] = {}
-    for at, name in _of_holidays(lab):
-        if name not in holidays:
-            try:
-                holidays[name] = list(_holidays(folder, name).days)
-            except BadInput as error:
-                wrong.append((at, f"names {name}, which cannot be used: {error}"))
+    holidays = _each(_of_holidays(lab), lambda name: list(_holidays(folder, name).days), wrong)
     if sum(map(len, holidays.values())) > holidays_calendar.MOST_DAYS:
         text = f"name files with more than {holidays_calendar.MOST_DAYS} whole days together, export fewer"
         wrong.append((("except",), text))
     return lab.model_copy(update={"calendars": texts or None, "holidays": holidays or None}), wrong
+
+
+def _each(
+    named: Iterable[tuple[Path, str]], read_file: Callable[[str], Content], wrong: list[tuple[Path, str]]
+) -> dict[str, Content]:
+    """What each file holds, read once; `wrong` gets those that cannot be used."""
+    contents: dict[str, Content] = {}
+    for path, name in named:
+        if name not in contents:
+            try:
+                contents[name] = read_file(name)
+            except BadInput as error:
+                wrong.append((path, f"names {name}, which cannot be used: {error}"))
+    return contents
 
 
 def faults(lab: Lab, folder: FilePath) -> Iterator[tuple[str, Said]]:

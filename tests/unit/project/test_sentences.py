@@ -27,8 +27,6 @@ FOREIGN = {
     "lambdas/lamplighter/adapters/aws/calls.py": "what botocore wrote: put on one line",
     "lambdas/lamplighter/adapters/aws/ledger/rows.py": "a sort key of the ledger",
     "lambdas/lamplighter/adapters/aws/notices.py": "a subject, put on one line as SNS wants it",
-    "lambdas/lamplighter/adapters/calendars/holidays.py": "what icalendar wrote: put on one line",
-    "lambdas/lamplighter/adapters/calendars/course.py": "what icalendar wrote: put on one line",
     "lambdas/lamplighter/adapters/calendars/recurrence.py": "a set of parts of a rule",
     "lambdas/lamplighter/adapters/calendars/text.py": "a calendar's own text",
     "lambdas/lamplighter/application/board/posting.py": "a set of keys of posts",

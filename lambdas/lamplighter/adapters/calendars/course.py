@@ -16,10 +16,9 @@ import recurring_ical_events
 
 from lamplighter.adapters.calendars.revisions import is_cancelled
 from lamplighter.adapters.calendars.series import ENDS_FIRST, Series
-from lamplighter.adapters.calendars.text import Component, Parsed, parse, title_of
+from lamplighter.adapters.calendars.text import Component, Parsed, of_strangers, parse, title_of
 from lamplighter.domain.calendar.course import CourseEvent
 from lamplighter.domain.calendar.wall_clock import opening
-from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
 
@@ -74,22 +73,16 @@ def _series(text: str, zone: str) -> Series:
 def _worked_out(text: str, zone: str, start: int, end: int) -> tuple[CourseEvent, ...]:
     begins, ends = zones.instant(start) - _AROUND, zones.instant(end) + _AROUND
     where = zones.zone(zone)
-    try:
+    # dateutil warns where a rule has a count as well as the end that we add.
+    with of_strangers("calendar.file.events"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         series = _series(text, zone)
-        with warnings.catch_warnings():
-            # dateutil warns where a rule has a count as well as the end that we add.
-            warnings.simplefilter("ignore")
-            components = recurring_ical_events.of(series.look(begins, ends)).between(begins, ends)
+        components = recurring_ical_events.of(series.look(begins, ends)).between(begins, ends)
         found = [
             (_identity(each, series.recurring), _event(each, where))
             for each in components
             if not is_cancelled(each)
         ]
-    except BadInput:
-        raise
-    except Exception as error:  # noqa: BLE001 -- the library raises anything for input of strangers
-        detail = " ".join(str(error).split())[:120]
-        raise BadInput(reason("calendar.file.events", detail=detail)) from None
     met = [(key, event) for key, event in found if event.opening < end and event.closing >= start]
     return tuple(_named(sorted(met, key=lambda one: (one[1].opening, one[0]))))
 

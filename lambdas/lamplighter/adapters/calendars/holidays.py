@@ -14,7 +14,7 @@ from icalendar import Calendar, Event, vDDDLists, vDDDTypes, vRecur
 from lamplighter.adapters.calendars import recurrence
 from lamplighter.adapters.calendars.event_faults import LISTED, is_all_day, listed
 from lamplighter.adapters.calendars.revisions import is_cancelled, revisions
-from lamplighter.adapters.calendars.text import Component, parsed_of_stranger, title_of
+from lamplighter.adapters.calendars.text import Component, of_strangers, parsed_of_stranger, title_of
 from lamplighter.errors import BadInput
 from lamplighter.reasons.reason import reason
 
@@ -40,7 +40,7 @@ class Holidays(NamedTuple):
 def read(content: bytes) -> Holidays:
     """The whole days of a calendar; BadInput for a text that is no calendar, has none, or is beyond the limits."""
     calendar = parsed_of_stranger(content).calendar
-    try:
+    with of_strangers("calendar.file.events"):
         events = [one for one in revisions(calendar.walk("VEVENT")).events if not _is_called_off(one[0])]
         whole = [one for one in events if is_all_day(one[0])]
         series = {key for _, key in whole}
@@ -48,11 +48,6 @@ def read(content: bytes) -> Holidays:
         days = sorted(
             _days([*whole, *(one for one in timed if one[1] in series and "RECURRENCE-ID" in one[0])])
         )
-    except BadInput:
-        raise
-    except Exception as error:  # noqa: BLE001 -- the library raises anything for input of strangers
-        detail = " ".join(str(error).split())[:120]
-        raise BadInput(reason("calendar.file.events", detail=detail)) from None
     if not whole:
         raise BadInput(reason("calendar.holidays.none"))
     return Holidays(tuple(days), len(timed))

@@ -6,7 +6,8 @@ a function ever holds them. course.py works out instants.
 
 import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any, NamedTuple, TypeAlias
@@ -112,19 +113,27 @@ def parse(text: str) -> Parsed:
     return _parsed(text.encode())
 
 
+@contextmanager
+def of_strangers(code: str) -> Iterator[None]:
+    """Whatever a library of calendars raises for input of strangers is BadInput, a reason of this code."""
+    try:
+        yield
+    except BadInput:
+        raise
+    except Exception as error:  # noqa: BLE001 -- they raise anything for such input
+        detail = " ".join(str(error).split())[:120]
+        raise BadInput(reason(code, detail=detail)) from None
+
+
 def _parsed(content: bytes) -> Parsed:
     definitions, others = zone_definitions.separated(_calendar_lines(content_lines(content)))
     ordered = [others[0], *definitions.lines, *others[1:]]
-    try:
-        with warnings.catch_warnings():
-            # icalendar warns where it guesses what /vendor/Europe/Berlin means.
-            warnings.simplefilter("ignore")
-            zone_definitions.pin_zones()
-            calendar = Calendar.from_ical("\r\n".join(ordered))
-            own = tzp.timezone(str(listed(calendar[OWN_ZONE])[0])) if OWN_ZONE in calendar else None
-    except Exception as error:  # noqa: BLE001 -- the parser raises anything for input of strangers
-        detail = " ".join(str(error).split())[:120]
-        raise BadInput(reason("calendar.file.unreadable", detail=detail)) from None
+    with of_strangers("calendar.file.unreadable"), warnings.catch_warnings():
+        # icalendar warns where it guesses what /vendor/Europe/Berlin means.
+        warnings.simplefilter("ignore")
+        zone_definitions.pin_zones()
+        calendar = Calendar.from_ical("\r\n".join(ordered))
+        own = tzp.timezone(str(listed(calendar[OWN_ZONE])[0])) if OWN_ZONE in calendar else None
     if not isinstance(calendar, Calendar) or isinstance(calendar, Timezone):
         raise BadInput(reason("calendar.file.not-icalendar"))
     if str(calendar.get("CALSCALE", GREGORIAN)).upper() != GREGORIAN:
