@@ -14,7 +14,7 @@ from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.planner import planner
 
 if TYPE_CHECKING:
-    from lamplighter.domain.calendar.changes import Pause
+    from lamplighter.domain.calendar.changes import Pause, Skip
     from lamplighter.domain.planner.planner import CalendarInputs
     from lamplighter.lab.model import Lab
 
@@ -23,6 +23,7 @@ def warn_of_budget(  # noqa: PLR0917
     lab: "Lab",
     terms: Mapping[str, Terms],
     beside: "CalendarInputs",
+    skips: Sequence["Skip"],
     pauses: Sequence["Pause"],
     ledger: Ledger,
     planner_notices: PlannerNotices,
@@ -36,7 +37,7 @@ def warn_of_budget(  # noqa: PLR0917
     with going_on(failures, "budget warnings"):
         of_any = next(iter(terms.values()))
         period = of_any.period(now)
-        calendar = planner.calendar(lab, terms, ledger.skips(), now, period.ends, beside=beside)
+        calendar = planner.calendar(lab, terms, skips, now, period.ends, beside=beside)
         decided = {
             lease.id
             for leases in beside.known.values()

@@ -75,7 +75,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     unread |= {lab.pool_of(window) for window in lab.windows if courses is None and not window.timed}
     # Names, then leases: a lease is written before its schedule, so each schedule here has its lease.
     present = [one.name for one in planner_services.lease_services.windows.listed()]
-    pauses = ledger.pauses()
+    skips, pauses = ledger.skips(), ledger.pauses()
     known: dict[str, list[Lease]] = {}
     for pool in lab.pools:
         with going_on(failures, f"pool {pool}"):
@@ -89,7 +89,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     planner_services.lease_services.windows.delete(put_off)
     present = [name for name in present if name not in put_off]
     beside = planner.CalendarInputs(courses or {}, warm_ups, known)
-    calendar = planner.calendar(lab, terms, ledger.skips(), now, now + planner.HORIZON, beside=beside)
+    calendar = planner.calendar(lab, terms, skips, now, now + planner.HORIZON, beside=beside)
     # A lab that is being destroyed opens nothing; the last close closes open pools.
     ahead = (
         []
@@ -126,7 +126,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
-    warn_of_budget(lab, terms, beside, pauses, ledger, planner_notices, now, failures)
+    warn_of_budget(lab, terms, beside, skips, pauses, ledger, planner_notices, now, failures)
     if done:
         ledger.note_planned(now)
     if failures:

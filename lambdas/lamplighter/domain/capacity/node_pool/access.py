@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from lamplighter.domain.capacity.node_pool import controller
 from lamplighter.domain.capacity.node_pool.groups import Group
-from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE
 from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, OURS, Document, parameter_name
 
 if TYPE_CHECKING:
@@ -120,7 +119,7 @@ def _rule(
 
 
 def _has_auto_mode(lab: "Lab") -> bool:
-    return any(lab.pools[pool].kind == AUTO_MODE.code for pool in lab.pools_with("node pool"))
+    return bool(lab.pools_with("auto mode"))
 
 
 def _granted(name: str, namespace: str | None, group: str, rules: Sequence[Document]) -> list[Document]:
