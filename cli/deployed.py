@@ -4,24 +4,14 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from cli.deployment import Deployment
-from lamplighter.adapters.aws.kept_courses import beside
-from lamplighter.adapters.aws.known_prices import known_prices, known_terms
+from lamplighter.application.views.free_times import deployed_lab
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.planner.live import Deployed
 
 
 def look(deployment: Deployment) -> Deployed:
-    """The lab, its leases, skips and pauses, the last read of its course calendars, and measured warm-ups."""
-    lab, ledger = deployment.lab, deployment.ledger
-    leases = {pool: ledger.leases(pool) for pool in lab.pools}
-    return Deployed(
-        lab=lab,
-        terms=known_terms(lab, known_prices(lab, ledger)),
-        leases=[lease for of_pool in leases.values() for lease in of_pool],
-        skips=ledger.skips(),
-        pauses=ledger.pauses(),
-        beside=beside(lab, ledger, leases),
-    )
+    """The lab with its leases, its changes by people, the last read of its course calendars, and its warm-ups."""
+    return deployed_lab(deployment.lab, deployment.ledger)
 
 
 def budgets(

@@ -26,16 +26,46 @@ def command(
         str | None,
         typer.Option("--ics", metavar="OUT", help="Write the next 8 weeks as iCalendar here; - is stdout."),
     ] = None,
+    free: Annotated[
+        str | None,
+        typer.Option("--free", metavar="DURATION", help="Show instead when a pool is free for so long."),
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option("--nodes", metavar="N", min=1, help="With --free: nodes; default: 1.")
+    ] = None,
+    seats: Annotated[
+        int | None,
+        typer.Option("--seats", metavar="N", min=1, help="With --free: seats, in place of --nodes."),
+    ] = None,
+    begins: Annotated[
+        str | None,
+        typer.Option("--from", metavar="T", help="With --free: RFC 3339 with an offset; default: now."),
+    ] = None,
+    ends: Annotated[
+        str | None,
+        typer.Option("--to", metavar="T", help="With --free: the end of the range; default: a week later."),
+    ] = None,
     lab_name: LabName = None,
 ) -> None:
     """Show the windows of the next 36 hours, leases granted ahead, and what people skipped or paused.
 
+    With --free it shows when a lease would be granted, as far as leases, windows, pauses, the curfew and the budget
+    tell now. Capacity in AWS is not asked.
+
     \b
     Examples:
       lamplighter windows
+      lamplighter windows --free 2h --nodes 2
       lamplighter windows gpu --json
       lamplighter windows --ics gpu-windows.ics
     """
+    if free is not None:
+        if ics is not None:
+            raise BadInput("--free: shows free times and --ics writes a calendar, keep one of the two")
+        from cli.use import free_times  # noqa: PLC0415 - the whole plan is worked out only here
+
+        free_times.show(free, nodes, seats, begins, ends, pool, lab_name, as_json=as_json)
+        return
     if ics is not None and as_json:
         raise BadInput("--ics: writes a calendar and --json a document, keep one of the two")
     if ics is not None:
@@ -43,6 +73,10 @@ def command(
 
         windows_ics.write(ics, pool, lab_name)
         return
+    given = {"--nodes": nodes, "--seats": seats, "--from": begins, "--to": ends}
+    alone = next((option for option, value in given.items() if value is not None), None)
+    if alone is not None:
+        raise BadInput(f"{alone}: says what --free looks for, write --free and a length such as 2h")
     found = deployment.find(lab_name)
     pools = found.pools(pool)
     pauses = found.ledger.pauses()

@@ -258,7 +258,9 @@ def test_of_two_leases_ones_own_is_meant(door: Knocks) -> None:
     assert "everal leases run" in door.type("extend 30m", "U0THIRD")["text"]
 
 
-@pytest.mark.parametrize("word", ["status", "windows", "leases", "cost", "why", "help", "", "dance"])
+@pytest.mark.parametrize(
+    "word", ["status", "windows", "free 2h", "leases", "cost", "why", "help", "", "dance"]
+)
 def test_everybody_sees_everything_and_nothing_is_written(door: Knocks, word: str) -> None:
     door.lab.put(running(JIN, EIGHT + HOUR))
     door.lab.moved.clear()
@@ -318,3 +320,18 @@ def test_a_second_delivery_of_a_decided_command(monkeypatch: pytest.MonkeyPatch,
     assert door.answers(request) == []
     assert len(door.workflows.starts) == 1
     assert clock.now() == EIGHT
+
+
+def test_free_times_are_offered_and_the_chosen_one_is_opened(door: Knocks) -> None:
+    door.lab.put(running(MINJI, EIGHT + 2 * HOUR, nodes=2))
+    said = door.type("free 2 for 2h")
+    assert said["text"] == "*gpu*: 22:00 to 2026-11-27 20:00 (Asia/Seoul)"
+    [choice] = said["blocks"][1]["elements"]
+    door.press(choice)
+    [command] = door.workflows.commands
+    assert (command.opens, command.nodes, command.lasting) == (EIGHT + 2 * HOUR, 2, 2 * HOUR)
+
+
+def test_what_is_never_free_says_why(door: Knocks) -> None:
+    assert "pool gpu has at most" in door.type("free 9 for 2h")["text"]
+    assert "longest" in door.type("free 9h")["text"]

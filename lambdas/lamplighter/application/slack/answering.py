@@ -44,6 +44,7 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer | None]]
     Word.TAKE: slack_line.take,
     Word.STATUS: slack_shows.status,
     Word.WINDOWS: slack_shows.windows,
+    Word.FREE: slack_shows.free,
     Word.LEASES: slack_shows.leases,
     Word.COST: slack_shows.cost,
     Word.WHY: slack_shows.why,

@@ -1,10 +1,16 @@
 """What everybody may see in Slack, read from the ledger: the same as in the terminal and on the pages."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 from lamplighter.application.slack.context import RequestContext
-from lamplighter.domain.commands import meant
+from lamplighter.domain.commands import meant, orders
+from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked.understand import Understood
+
+WEEK = timedelta(days=7)
 
 
 def status(context: RequestContext, _wants: Understood) -> SlackAnswer:
@@ -26,6 +32,30 @@ def windows(context: RequestContext, _wants: Understood) -> SlackAnswer:
     return seeing.windows(
         read_lab(slack_services.ledger, slack_services.lab, slack_services.now()), context.speech
     )
+
+
+def free(context: RequestContext, wants: Understood) -> SlackAnswer:
+    """When pools are free for so long; without an end it looks a week ahead."""
+    from lamplighter.application.leases.outlook import outlook  # noqa: PLC0415 -- the calendar is paid for here
+    from lamplighter.application.views.free_times import read  # noqa: PLC0415
+    from lamplighter.domain.slack import seeing  # noqa: PLC0415
+
+    lab, ledger = context.slack_services.lab, context.slack_services.ledger
+    now, said = context.slack_services.now(), wants.said
+    pools = [meant.pool_meant(said.pool, list(lab.pools))] if said.pool else list(lab.pools)
+    wished = replace(said, opens=None, closes=None, duration=said.duration or lab.guard.default_lease)
+    wishes = [
+        orders.opening(context.order(Verb.OPEN, pool), wished, lab.guard.default_lease, add=True)
+        for pool in pools
+    ]
+    since = max(said.opens or now, now)
+    until = said.closes or since + WEEK
+    found = read(lab, ledger, wishes, since, until)
+    if not found and len(wishes) == 1:
+        decision = outlook(wishes[0].pool, ledger, lab, now)(wishes[0])
+        if decision.outcome == "refused" and decision.earliest is None:
+            return answers.plainly(context.speech.sentence(decision.reason))
+    return seeing.free(found, wishes[0], until, context.speech)
 
 
 def leases(context: RequestContext, _wants: Understood) -> SlackAnswer:

@@ -196,6 +196,15 @@ def _judge(
     return GrantDecision("granted", _granted(lease, terms), lease)
 
 
+def possible(
+    lease: Lease, terms: Terms, leases: Sequence[Lease], budgets: Mapping[str, BudgetPeriod], now: datetime
+) -> bool:
+    """Whether such a lease would be granted, if nothing but time, nodes and money decides."""
+    if terms.curfew_at(lease.opens) is not None or _never(lease, terms, now) is not None:
+        return False
+    return _refusal(lease, terms, others(leases, lease), budgets) is None
+
+
 def _granted(lease: Lease, terms: Terms) -> Reason:
     granted: dict[str, Value] = {
         "nodes": lease.nodes,

@@ -246,6 +246,7 @@ HELP: Sequence[tuple[str, str]] = (
     ("close", "close"),
     ("skip", "skip evening 2026-12-24"),
     ("windows", "windows"),
+    ("free", "free 2 for 3h"),
     ("leases", "leases"),
     ("cost", "cost"),
     ("why", "why"),

@@ -4,14 +4,18 @@ Made from the views that the terminal and the pages show as well. People are nam
 question notifies anybody else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from lamplighter.domain.audit.findings import advice_of, summary_of
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.answers import SlackAnswer, Speech
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Marked, plain
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.views.lab_view import LabView, PoolView, WindowView
@@ -19,6 +23,7 @@ from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 
 MOST_ROWS = 20
 TRAIL_ROWS = 6
+MOST_TIMES = 8
 
 
 def status(pools: Sequence[PoolView], pause: Pause | None, speech: Speech) -> SlackAnswer:
@@ -35,6 +40,34 @@ def windows(lab: LabView, speech: Speech) -> SlackAnswer:
     if lab.pause is not None:
         lines.insert(0, plain(speech.sentence(lab.pause.reason())))
     return SlackAnswer(blocks.joined(lines or [plain(speech.texts.say("slack.windows.none"))]))
+
+
+def free(found: Sequence[FreeTime], wish: Command, until: datetime, speech: Speech) -> SlackAnswer:
+    """When a lease like `wish` would be granted, with a choice of the beginnings that opens one then."""
+    say, times = speech.texts.say, speech.times
+    if not found:
+        return SlackAnswer(plain(say("slack.free.none", until=times.with_zone(until))))
+    shown = found[:MOST_TIMES]
+    rows = [
+        say("slack.free.row", pool=one.pool, begins=times.at(one.begins), until=times.with_zone(one.ends))
+        for one in shown
+    ]
+    options = [
+        {
+            "text": {"type": "plain_text", "text": f"{one.pool}, {times.at(one.begins)}"},
+            "value": Carried(
+                pool=one.pool, nodes=wish.nodes, opens=one.begins, lasting=wish.lasting
+            ).written(),
+        }
+        for one in shown
+    ]
+    choice: Mapping[str, object] = {
+        "type": "static_select",
+        "action_id": ButtonAction.OPEN.value,
+        "placeholder": {"type": "plain_text", "text": say("slack.button.open-at")},
+        "options": options,
+    }
+    return SlackAnswer(blocks.joined([plain(row) for row in rows]), elements=(choice,))
 
 
 def leases(found: Sequence[Lease], speech: Speech) -> SlackAnswer:

@@ -137,3 +137,56 @@ def test_status_says_when_gpus_are_expected_of_what_runs_and_of_the_next(world: 
     text = told("status")
     assert "expected Fri 20 Nov 20:05 UTC" in text
     assert "class Sat 21 Nov 09:50 UTC, GPUs 10:00" in text
+
+
+def test_free_times_lie_around_the_windows_also_those_that_are_not_in_the_ledger_yet(
+    world: LabOnMoto,
+) -> None:
+    far = {**PLAIN, "name": "far", "nodes": 2, "dates": "2026-11-24"}
+    deploy(world, {**PLAIN, "nodes": 2}, far)
+    shown = told("windows", "--free", "2h", "--nodes", "2", "--to", "2026-11-25T00:00:00Z", "--json")
+    assert json.loads(shown) == {
+        "free": [
+            {"pool": "gpu", "from": "2026-11-20T20:00:00Z", "until": "2026-11-21T14:00:00Z"},
+            {"pool": "gpu", "from": "2026-11-21T15:00:00Z", "until": "2026-11-24T14:00:00Z"},
+            {"pool": "gpu", "from": "2026-11-24T15:00:00Z", "until": "2026-11-25T00:00:00Z"},
+        ]
+    }
+    assert "Sat 21 Nov 14:00 UTC" in told("windows", "--free", "2h", "--nodes", "2")
+
+
+def test_seats_become_nodes(world: LabOnMoto) -> None:
+    deploy(world, {**PLAIN, "nodes": 2})
+    shown = told("windows", "--free", "1h", "--seats", "2", "--to", "2026-11-21T15:00:00Z", "--json")
+    assert [free["until"] for free in json.loads(shown)["free"]] == ["2026-11-21T14:00:00Z"]
+
+
+def test_what_can_never_be_free_says_why(world: LabOnMoto) -> None:
+    deploy(world)
+    assert "pool gpu has at most 2" in told("windows", "--free", "2h", "--nodes", "3")
+    assert json.loads(told("windows", "--free", "9h", "--json")) == {"free": []}
+
+
+@pytest.mark.parametrize(
+    ("words", "wrong"),
+    [
+        ("--free soon", "soon"),
+        ("--nodes 2", "--nodes: says what --free looks for, write --free and a length such as 2h"),
+        (
+            "--free 2h --nodes 1 --seats 1",
+            "--seats: --nodes says how many nodes already, keep one of the two",
+        ),
+        (
+            "--free 2h --to 2026-11-20T20:00:00Z",
+            "--to: 2026-11-20T20:00:00Z is not after Fri 20 Nov 20:00 UTC",
+        ),
+        ("--free 2h --to 2027-11-20T20:00:00Z", "--to: is more than 8 weeks after the beginning"),
+        ("--free 2h --ics a.ics", "--free: shows free times and --ics writes a calendar"),
+    ],
+)
+def test_free_times_need_a_length_and_a_range(world: LabOnMoto, words: str, wrong: str) -> None:
+    deploy(world)
+    said = lamplighter("windows", *words.split())
+    assert said.returncode == 2
+    assert said.stderr.count("\n") == 1
+    assert wrong in said.stderr

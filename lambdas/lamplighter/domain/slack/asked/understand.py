@@ -44,6 +44,7 @@ class Word(StrEnum):
     PAUSE = "pause"
     RESUME = "resume"
     WINDOWS = "windows"
+    FREE = "free"
     LEASES = "leases"
     COST = "cost"
     WHY = "why"
@@ -56,7 +57,7 @@ class Word(StrEnum):
 
 
 ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE})
-SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
+SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.FREE, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
 """Commands that change nothing. Everybody may use them."""
 ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
 """Verbs that only the command line has."""
@@ -168,9 +169,9 @@ def pressed(action: str, carried: Carried) -> Understood:
             raise BadInput(reason("slack.unknown-button", button=action[:80]))
 
 
-def _open(rest: list[str], context: WordContext) -> Understood:
+def _open(word: Word, rest: list[str], context: WordContext) -> Understood:
     pools = list(context.pools)
-    return Understood(Word.OPEN, open_words(with_for(rest, pools), pools, context.now, context.zone))
+    return Understood(word, open_words(with_for(rest, pools), pools, context.now, context.zone))
 
 
 def _extend(rest: list[str], context: WordContext) -> Understood:
@@ -228,7 +229,8 @@ def _first(rest: list[str]) -> tuple[str | None, list[str]]:
 
 
 _READS: Mapping[Word, Callable[[list[str], WordContext], Understood]] = {
-    Word.OPEN: _open,
+    Word.OPEN: partial(_open, Word.OPEN),
+    Word.FREE: partial(_open, Word.FREE),
     Word.EXTEND: _extend,
     Word.CLOSE: _close,
     Word.KEEP: _keep,

@@ -1,0 +1,90 @@
+"""`lamplighter windows --free`: when so many nodes are free for so long."""
+
+from datetime import timedelta
+
+from cli import deployment, printing
+from cli.deployment import Deployment
+from cli.instants import instant
+from cli.use import orders
+from lamplighter.application.leases.outlook import outlook
+from lamplighter.application.views.free_times import read
+from lamplighter.data import instance_types
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.commands.orders import opening
+from lamplighter.domain.commands.words import OpenWords, duration
+from lamplighter.domain.gpu.sharing import offer
+from lamplighter.errors import BadInput
+from lamplighter.values.instant import written
+
+A_WEEK = timedelta(days=7)
+FURTHEST = timedelta(weeks=8)
+
+
+def show(
+    length: str,
+    nodes: int | None,
+    seats: int | None,
+    begins: str | None,
+    ends: str | None,
+    pool: str | None,
+    lab_name: str | None,
+    *,
+    as_json: bool,
+) -> None:
+    """The free times as a table or, with --json, as the document of the contract; a week from now by default."""
+    if nodes is not None and seats is not None:
+        raise BadInput("--seats: --nodes says how many nodes already, keep one of the two")
+    lasting = duration(length)
+    asked, until = (
+        instant(option, text) if text else None for option, text in (("--from", begins), ("--to", ends))
+    )
+    found = deployment.find(lab_name)
+    since = max(asked or found.now, found.now)
+    until = until or since + A_WEEK
+    if until <= since:
+        raise BadInput(
+            f"--to: {ends} is not after {printing.local(since, found.zone)}, write a later instant"
+        )
+    if until - since > FURTHEST:
+        raise BadInput("--to: is more than 8 weeks after the beginning, write an earlier instant")
+    wishes = [_wish(found, name, _nodes(found, name, nodes, seats), lasting) for name in found.pools(pool)]
+    free = read(found.lab, found.ledger, wishes, since, until)
+    if as_json:
+        rows = [{"pool": one.pool, "from": written(one.begins), "until": written(one.ends)} for one in free]
+        printing.as_json({"free": rows})
+        return
+    if free:
+        printing.table(
+            ["pool", "nodes", "from", "until"],
+            [
+                [one.pool, str(wish.nodes), *(printing.local(at, found.zone) for at in one[1:])]
+                for one in free
+                for wish in wishes
+                if wish.pool == one.pool
+            ],
+        )
+    for wish in wishes:
+        if all(one.pool != wish.pool for one in free):
+            printing.say(_why_never(found, wish) or f"{wish.pool}: not free for {length} in that time")
+
+
+def _wish(found: Deployment, pool: str, nodes: int, lasting: timedelta) -> Command:
+    return opening(orders.order(found, Verb.OPEN, pool), OpenWords(nodes=nodes), lasting, add=True)
+
+
+def _nodes(found: Deployment, pool: str, nodes: int | None, seats: int | None) -> int:
+    """The number of nodes; as many as the seats need, by the pool's GPUs and how they are shared."""
+    if seats is None:
+        return nodes or 1
+    kind = instance_types.gpu_type(found.lab.pools[pool].instance_type)
+    if kind is None:
+        raise BadInput(f"--seats: the GPUs of pool {pool} are not known, write --nodes")
+    return -(-seats // offer(found.lab, pool, None).seats(kind.gpus))
+
+
+def _why_never(found: Deployment, wish: Command) -> str | None:
+    """Why waiting does not help, if that is so."""
+    decision = outlook(wish.pool, found.ledger, found.lab, found.now)(wish)
+    if decision.outcome != "refused" or decision.earliest is not None:
+        return None
+    return f"{wish.pool}: {printing.drawn(decision.reason, found.zone)}"

@@ -1,0 +1,57 @@
+"""Reads what says when pools are free: leases, planned windows, pauses and money.
+
+domain/granting/free_times.py decides.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.kept_courses import beside
+from lamplighter.adapters.aws.known_prices import known_prices, known_terms
+from lamplighter.adapters.aws.ledger.ledger import Ledger
+from lamplighter.domain.commands.command import Command
+from lamplighter.domain.granting import free_times, outlook
+from lamplighter.domain.granting.free_times import FreeTime, PoolAhead
+from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.planner.live import Deployed
+
+if TYPE_CHECKING:
+    from lamplighter.lab.model import Lab
+
+
+def deployed_lab(lab: "Lab", ledger: Ledger) -> Deployed:
+    """The lab with its leases, changes by people, the last read of its course calendars, and measured warm-ups."""
+    leases = {pool: ledger.leases(pool) for pool in lab.pools}
+    skips, pauses = ledger.skips_and_pauses()
+    return Deployed(
+        lab=lab,
+        terms=known_terms(lab, known_prices(lab, ledger)),
+        leases=[lease for of_pool in leases.values() for lease in of_pool],
+        skips=skips,
+        pauses=pauses,
+        beside=beside(lab, ledger, leases),
+    )
+
+
+def read(
+    lab: "Lab", ledger: Ledger, wishes: Iterable[Command], since: datetime, until: datetime
+) -> list[FreeTime]:
+    """The free times of each wish's pool within [since, until), earliest first. A pool without a price has none."""
+    known, currency = deployed_lab(lab, ledger), lab.guard.budget.currency
+    keys = {
+        period.key for terms in known.terms.values() for period in free_times.periods(terms, since, until)
+    }
+    budgets = {key: ledger.budget(key, currency) for key in sorted(keys)}
+    stand = [lease for lease in known.leases if lease.state is not LeaseState.PLANNED]
+    ahead = [lease for lease in known.ahead(since, until, since) if lease.period in budgets]
+    refused = outlook.refusals(ahead, [lease for lease in stand if lease.granted], known.terms, budgets)
+    leases = [*stand, *(lease for lease in ahead if lease.id not in refused)]
+    found: list[FreeTime] = []
+    for wish in wishes:
+        if wish.pool in known.terms:
+            there = [lease for lease in leases if lease.pool == wish.pool]
+            pool = PoolAhead(known.terms[wish.pool], there, budgets, known.pauses)
+            found += free_times.free_times(wish, pool, since, until)
+    return sorted(found, key=attrgetter("begins", "pool"))
