@@ -20,20 +20,22 @@ def of(lab: Lab) -> "Mapping[str, Course]":
     from lamplighter.adapters.calendars.course import courses  # noqa: PLC0415 -- few labs follow a calendar
 
     read: dict[str, str] = {}
-    at: dict[str, str] = {}
+    at: dict[tuple[str, str | None], str] = {}
     for window in lab.windows:
         if window.online and window.calendar is not None:
-            if window.calendar not in at:
-                at[window.calendar] = _text(window.name, window.calendar)
-            read[window.name] = at[window.calendar]
+            source = window.calendar, window.calendar_secret
+            if source not in at:
+                at[source] = _text(window.name, *source)
+            read[window.name] = at[source]
     return courses(lab, read)
 
 
-def _text(window: str, address: str) -> str:
+def _text(window: str, address: str, secret: str | None) -> str:
     from lamplighter.adapters.calendars import text, web  # noqa: PLC0415
+    from lamplighter.application.planner.courses import fetch_calendar  # noqa: PLC0415
 
     try:
-        return text.read(web.fetch(address)).text
+        return text.read(fetch_calendar(address, secret)).text
     except OutsideFailed as error:
         raise OutsideFailed(
             f"the calendar of window {window}: {error}; a deployed lab tries hourly"

@@ -107,7 +107,7 @@ def _sample(part: type[Part]) -> dict[str, object]:
     if part is Slack:
         values["roles"] = {}
     if part is Window:
-        del values["dates"], values["calendar"]
+        del values["dates"], values["calendar"], values["calendar_secret"]
     if part is NodeGroup:
         del values["image"], values["image_family"]
     return values

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT
 from lamplighter.domain.commands.orders import EXPIRES_AFTER
@@ -15,6 +16,14 @@ from tests.infra.conftest import Assembly, Resource, Template
 from tests.infra.test_permissions import allowed, listed
 
 SECRET = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:gpu-lab-slack-AbCdEf"
+COURSE = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:course-AbCdEf"
+WITH_SECRETS: dict[str, Any] = {
+    "slack": {"secret_arn": SECRET},
+    "windows": [
+        {"name": name, "calendar": f"https://school.example/{name}.ics", "calendar_secret": COURSE}
+        for name in ("monday", "friday")
+    ],
+}
 # What the first request of a new worker takes more: docs/reference/performance.md, `slack-cold`.
 COLD_SECONDS = 0.8
 
@@ -175,7 +184,7 @@ def test_the_secret_is_made_empty_and_a_later_deploy_leaves_it_alone(slack: Temp
 
 
 def test_a_secret_of_ones_own_is_used_as_it_is(synthesise: Callable[..., Assembly]) -> None:
-    controller = synthesise(slack={"secret_arn": SECRET}).template("gpu-lab-controller")
+    controller = synthesise(**WITH_SECRETS).template("gpu-lab-controller")
     slack = controller.part("Slack")
 
     assert not slack.of_type("AWS::SecretsManager::Secret")
@@ -183,6 +192,16 @@ def test_a_secret_of_ones_own_is_used_as_it_is(synthesise: Callable[..., Assembl
     assert may(slack, "slack")["secretsmanager:GetSecretValue"][0]["Resource"] == SECRET
     doctor = allowed(controller, "gpu-lab-ap-northeast-2-doctor")
     assert doctor["secretsmanager:GetSecretValue"][0]["Resource"] == SECRET
+
+
+def test_only_the_planner_reads_the_secret_of_a_calendar(synthesise: Callable[..., Assembly]) -> None:
+    controller = synthesise(**WITH_SECRETS).template("gpu-lab-controller")
+    secrets = {
+        str(role["RoleName"]).rpartition("-")[2]: [statement["Resource"] for statement in reading]
+        for role in controller.properties("AWS::IAM::Role")
+        if (reading := allowed(controller, role["RoleName"]).get("secretsmanager:GetSecretValue"))
+    }
+    assert secrets == {"slack": [SECRET], "board": [SECRET], "doctor": [SECRET], "planner": [COURSE]}
 
 
 def test_whoever_only_shows_never_holds_up_what_happens(controller: Template) -> None:

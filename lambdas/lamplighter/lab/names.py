@@ -43,7 +43,7 @@ BOUNDARY_ARN = (
 SLACK_COMMAND = "^[a-z0-9][a-z0-9_-]{0,30}$"
 SLACK_CHANNEL = "^[CG][A-Z0-9]{1,30}$"
 SLACK_TEAM = "^T[A-Z0-9]{1,30}$"
-SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:.+$"  # noqa: S105 - a pattern, not a secret
+SECRET_ARN = "^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:[0-9]{12}:secret:[A-Za-z0-9/_+=.@-]+$"  # noqa: S105 - a pattern, not a secret
 EMAIL = r"^[^@\s]+@[^@\s]+\.[^@\s]+$"
 ADDRESS = r"^[^@\s:/]+@[^@\s:/]+\.[^@\s:/]+$|^https://[^\s/?#@\\]+([/?#]\S*)?$"
 ENTRY_NAME = "^[a-z0-9][a-z0-9_-]{0,39}$"

@@ -13,7 +13,7 @@ from lamplighter.lab.checks import WindowChecks
 from lamplighter.lab.exceptions import ExceptionDates
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import IdleAfter
-from lamplighter.lab.names import COURSE_CALENDAR, WINDOW_NAME
+from lamplighter.lab.names import COURSE_CALENDAR, SECRET_ARN, WINDOW_NAME
 from lamplighter.lab.types import MINUTES_A_DAY, Day, End, OneOrMore, Part, Start, unit
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -86,6 +86,13 @@ class Window(Part):
         description="A course calendar (iCalendar): each event is a window. It replaces days, dates, start and end."
         " A file beside the lab, or an https address that is read every hour.",
         examples=["course.ics"],
+    )
+    calendar_secret: str | None = Field(
+        None,
+        pattern=SECRET_ARN,
+        description="The secret with which the address of its calendar is read: user:password or a token.",
+        examples=["arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:course-calendar-AbCdEf"],
+        json_schema_extra=unit("ARN in Secrets Manager"),
     )
     start: Start | None = Field(
         None,

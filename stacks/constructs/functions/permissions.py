@@ -157,6 +157,11 @@ class Permissions:
         """Reading one secret; the ARN of a secret that we create ends in six random characters."""
         return Grants(["secretsmanager:GetSecretValue"], [arn])
 
+    def reading_calendars(self) -> list[Grants]:
+        """Reading the secrets of the addresses that windows follow, each by its own ARN."""
+        named = {window.calendar_secret for window in self._lab.windows}
+        return [self.reading_secret(arn) for arn in sorted(filter(None, named))]
+
     def keeping_schedules(self, *roles: str) -> list[Grants]:
         """Managing schedules of the lab's group: those of these roles, which alone they may have."""
         return [

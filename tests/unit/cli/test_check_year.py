@@ -3,6 +3,8 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pytest
+
 from cli.plan.check_year import lines
 from lamplighter.labfile.file import load
 from tests.unit.calendar.courses.test_calendar import calendar
@@ -76,6 +78,22 @@ def test_an_address_that_cannot_be_read_is_a_note_and_no_problem(tmp_path: Path)
         "  the year from 2026-11-20: 0 openings, none of them refused",
         ("note: the calendar of window a: 127.0.0.1 gives no usable calendar: 127.0.0.1 is 127.0.0.1, "
         "and only public addresses are read; its events are left out here"),
+    ]  # fmt: skip
+
+
+def test_a_secret_that_this_machine_may_not_read_is_a_note(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
+    arn = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:course-AbCdEf"
+    text = f"windows:\n- {{name: a, calendar: 'https://127.0.0.1/a.ics', calendar_secret: '{arn}'}}\n"
+    assert said(tmp_path, text)[1:] == [
+        ("note: the calendar of window a: the address was not read, because its secret was not: no AWS credentials "
+        "were found for secretsmanager:GetSecretValue (Unable to locate credentials): log in, or name a profile with "
+        "AWS_PROFILE; a deployed lab tries hourly; its events are left out here"),
     ]  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def sent() -> list[str]:
 @pytest.mark.parametrize("number", range(1, MOST + 1))
 def test_whichever_answer_is_lost_each_notice_comes_once(lab: LabOnMoto, number: int) -> None:
     planner = deployed(lab, EVENING, {**LATE, "except": ["2026-11-20"]}, COURSE)
-    planner.fetch = lambda _address: calendar("DTSTART:20261124T190000|DURATION:PT2H")
+    planner.fetch = lambda _address, _secret: calendar("DTSTART:20261124T190000|DURATION:PT2H")
     lab.lease(opens=60, closes=180)
     ledger: Any = LosesAnswer(boto3.client("dynamodb"), number)
     lab.capacity.ledger = Ledger(LEDGER, ledger)

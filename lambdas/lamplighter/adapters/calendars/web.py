@@ -26,7 +26,7 @@ SECONDS = 10.0
 MOST_REDIRECTS = 3
 HTTPS = 443
 _CHUNK = 16 * 1024
-_OK, _MOVED = 200, (301, 302, 303, 307, 308)
+_OK, _MOVED, _REFUSED = 200, (301, 302, 303, 307, 308), (401, 403)
 
 Resolve: TypeAlias = Callable[[str], Sequence[str]]
 Connect: TypeAlias = Callable[[str, int, float], socket.socket]
@@ -38,14 +38,19 @@ def fetch(
     resolve: Resolve | None = None,
     connect: Connect | None = None,
     context: ssl.SSLContext | None = None,
+    authorization: str | None = None,
 ) -> bytes:
-    """The content at an https address. BadInput for an address that is not read, OutsideFailed if reading fails."""
+    """The content at an https address. BadInput for an address that is not read, OutsideFailed if reading fails.
+
+    `authorization` is sent to the host of the address, and no more once it redirects to another one.
+    """
     until = time.monotonic() + SECONDS
     reader = _Reader(resolve or _resolve, connect or _connect, context or ssl.create_default_context(), until)
     for _ in range(MOST_REDIRECTS + 1):
-        found = reader.read(address)
+        found = reader.read(address, authorization)
         if isinstance(found, bytes):
             return found
+        authorization = authorization if host_of(found) == host_of(address) else None
         address = found
     raise OutsideFailed(reason("calendar.web.redirects", host=host_of(address), most=MOST_REDIRECTS))
 
@@ -62,24 +67,26 @@ class _Reader:
     def __init__(self, resolve: Resolve, connect: Connect, context: ssl.SSLContext, until: float) -> None:
         self._resolve, self._connect, self._context, self._until = resolve, connect, context, until
 
-    def read(self, address: str) -> bytes | str:
+    def read(self, address: str, authorization: str | None) -> bytes | str:
         """The content, or the address that it redirects to."""
         parts = _checked(address)
         host = parts.hostname or ""
         try:
             with closing(self._open(host)) as connection, self._ends(connection):
                 path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-                connection.request(
-                    "GET",
-                    path,
-                    headers={"Accept": "text/calendar, text/plain;q=0.5", "User-Agent": "lamplighter"},
-                )
+                headers = {"Accept": "text/calendar, text/plain;q=0.5", "User-Agent": "lamplighter"}
+                if authorization is not None:
+                    headers["Authorization"] = authorization
+                connection.request("GET", path, headers=headers)
                 answer = connection.getresponse()
                 if answer.status in _MOVED:
                     return urljoin(address, answer.getheader("Location") or "")
                 if answer.status != _OK:
                     status = f"{answer.status} {str(answer.reason)[:60]}".rstrip()
-                    raise OutsideFailed(reason("calendar.web.status", host=host, status=status))
+                    code = "calendar.web.status"
+                    if answer.status in _REFUSED:
+                        code = f"calendar.web.{'no-login' if authorization is None else 'wrong-login'}"
+                    raise OutsideFailed(reason(code, host=host, status=status))
                 return self._body(answer, host)
         # ValueError: an invalid host name, or a redirect to an invalid address.
         except (OSError, HTTPException, ValueError) as error:

@@ -32,7 +32,16 @@ if TYPE_CHECKING:
 MOST_POLLED = 4
 """Addresses read in one run, those that waited longest first: a slow one must not hold up the plan."""
 
-Fetch = Callable[[str], bytes]
+Fetch = Callable[[str, str | None], bytes]
+"""Reads an address, with the secret of an ARN or none."""
+
+
+def fetch_calendar(address: str, secret: str | None) -> bytes:
+    """The content at an address, read with the login in the secret of this ARN, if there is one."""
+    from lamplighter.adapters.aws import secrets  # noqa: PLC0415
+    from lamplighter.adapters.calendars import web  # noqa: PLC0415
+
+    return web.fetch(address, authorization=None if secret is None else secrets.authorization(secret))
 
 
 def follow_courses(
@@ -131,7 +140,7 @@ class _Poll:
         from lamplighter.adapters.calendars import web  # noqa: PLC0415 -- few labs need http
 
         self._lab, self._ledger, self._notices, self._now = lab, ledger, notices, now
-        self._fetch, self._failures = fetch or web.fetch, failures
+        self._fetch, self._failures = fetch or fetch_calendar, failures
         self._host = web.host_of
 
     def again(self, online: "list[Window]", copies: "Mapping[str, CourseCopy]") -> "dict[str, CourseCopy]":
@@ -147,20 +156,20 @@ class _Poll:
             if window.name not in copies or copies[window.name].is_due(window.calendar or "", self._now)
         ]
         due.sort(key=lambda window: copies[window.name].tried.timestamp() if window.name in copies else 0)
-        addresses = list(dict.fromkeys(window.calendar or "" for window in due))[:MOST_POLLED]
-        read = {address: self._read(address) for address in addresses}
+        sources = list(dict.fromkeys(_source(window) for window in due))[:MOST_POLLED]
+        read = {source: self._read(*source) for source in sources}
         for window in due:
-            if window.calendar in read:
+            if _source(window) in read:
                 with going_on(self._failures, f"calendar {window.name}"):
-                    after[window.name] = self._kept(window, copies.get(window.name), *read[window.calendar])
+                    after[window.name] = self._kept(window, copies.get(window.name), *read[_source(window)])
         return after
 
-    def _read(self, address: str) -> tuple[str | None, Said | None]:
+    def _read(self, address: str, secret: str | None) -> tuple[str | None, Said | None]:
         """The calendar's text, with what of it is left out or in doubt; or None, with the problem."""
         from lamplighter.adapters.calendars import text  # noqa: PLC0415
 
         try:
-            calendar = text.read(self._fetch(address))
+            calendar = text.read(self._fetch(address, secret))
         except OutsideFailed as error:
             return None, error.said
         except BadInput as error:
@@ -224,6 +233,11 @@ class _Poll:
         entry = Entry(self._now, self._lab.pool_of(window), "course-calendar", "planner", what, why)
         key = f"course-{window.name}-{digest}"
         once(self._ledger, key, entry, lambda: _send(self._lab, self._notices, window, what))
+
+
+def _source(window: "Window") -> tuple[str, str | None]:
+    """The address of a window's calendar, and the ARN of its secret."""
+    return window.calendar or "", window.calendar_secret
 
 
 def _send(lab: "Lab", notices: "Notices", window: "Window", what: Said) -> "Sent":

@@ -174,6 +174,9 @@ def _window(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
 
 def _dates(window: Window, path: Path) -> Iterator[Misfit]:
     """A window has days or dates with a start and an end, or a calendar that has all of them."""
+    if window.calendar_secret is not None and not window.online:
+        text = "is for a calendar at an https address, leave it out"
+        yield Misfit((*path, "calendar_secret"), text, ((*path, "calendar"),))
     if window.calendar is not None:
         for key in ("days", "dates", *TIMES):
             if getattr(window, key) is not None:

@@ -21,7 +21,19 @@ from lamplighter.adapters.calendars.text import LARGEST
 from lamplighter.errors import BadInput, OutsideFailed
 
 PUBLIC = "93.184.215.14"
-HOST = "school.example"
+HOST, OTHER = "school.example", "mirror.example"
+
+MOVED = {
+    "/moved": "/course.ics?key=secret",
+    "/inside": "https://inside.example/latest/meta-data",
+    "/plain": "http://school.example/course.ics",
+    "/nowhere": "https://[bad/course.ics",
+    "/loop": "/loop",
+    "/renamed": "/members.ics",
+    "/told": f"https://{OTHER}/heard",
+    "/elsewhere": f"https://{OTHER}/back",
+    "/back": f"https://{HOST}/members.ics",
+}
 
 
 class School(BaseHTTPRequestHandler):
@@ -29,18 +41,14 @@ class School(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         match self.path:
-            case "/course.ics?key=secret":
+            case path if path in MOVED:
+                self._answer(302, b"", MOVED[path])
+            case "/members.ics" if self.headers["Authorization"] != "Bearer abc":
+                self._answer(401, b"who are you?")
+            case "/course.ics?key=secret" | "/members.ics":
                 self._answer(200, b"BEGIN:VCALENDAR")
-            case "/moved":
-                self._answer(302, b"", "/course.ics?key=secret")
-            case "/inside":
-                self._answer(302, b"", "https://inside.example/latest/meta-data")
-            case "/plain":
-                self._answer(302, b"", "http://school.example/course.ics")
-            case "/nowhere":
-                self._answer(302, b"", "https://[bad/course.ics")
-            case "/loop":
-                self._answer(302, b"", "/loop")
+            case "/heard":
+                self._answer(200, str(self.headers["Authorization"]).encode())
             case "/large":
                 self._answer(200, b"x" * (LARGEST + 1))
             case "/drip":
@@ -77,7 +85,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
         .serial_number(1)
         .not_valid_before(now - dt.timedelta(days=1))
         .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST), x509.DNSName(OTHER)]), critical=False)
         .sign(key, hashes.SHA256())
     )
     path = tmp_path_factory.mktemp("tls") / "school.pem"
@@ -92,7 +100,7 @@ class Internet:
     """Where names lead, and one real server behind every public address."""
 
     def __init__(self, certificate: Path) -> None:
-        self.names = {HOST: [PUBLIC], "inside.example": ["169.254.169.254"]}
+        self.names = {HOST: [PUBLIC], OTHER: [PUBLIC], "inside.example": ["169.254.169.254"]}
         self.connected: list[str] = []
         self.trusting = ssl.create_default_context(cafile=str(certificate))
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), School)
@@ -101,8 +109,9 @@ class Internet:
         self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
-    def fetch(self, path: str, host: str = HOST) -> bytes:
-        return web.fetch(f"https://{host}{path}", self._resolve, self._connect, self.trusting)
+    def fetch(self, path: str, host: str = HOST, authorization: str | None = None) -> bytes:
+        address = f"https://{host}{path}"
+        return web.fetch(address, self._resolve, self._connect, self.trusting, authorization)
 
     def _resolve(self, host: str) -> list[str]:
         return self.names.get(host, [])
@@ -148,6 +157,28 @@ def test_a_redirect_may_not_lead_inside_or_away_from_https(internet: Internet) -
         internet.fetch("/plain")
     with pytest.raises(OutsideFailed, match="redirects more than 3 times"):
         internet.fetch("/loop")
+
+
+def test_a_login_is_sent_to_its_own_host_and_to_no_other(internet: Internet) -> None:
+    assert internet.fetch("/members.ics", authorization="Bearer abc") == b"BEGIN:VCALENDAR"
+    assert internet.fetch("/renamed", authorization="Bearer abc") == b"BEGIN:VCALENDAR"
+    assert internet.fetch("/told", authorization="Bearer abc") == b"None"
+    # The other host must not choose what the login opens.
+    with pytest.raises(OutsideFailed, match="asks for a login"):
+        internet.fetch("/elsewhere", authorization="Bearer abc")
+
+
+def test_an_address_that_wants_another_login_says_so(internet: Internet) -> None:
+    with pytest.raises(OutsideFailed) as missing:
+        internet.fetch("/members.ics")
+    assert str(missing.value) == (
+        "school.example answers 401 Unauthorized: it asks for a login, name its secret in calendar_secret"
+    )
+    with pytest.raises(OutsideFailed) as wrong:
+        internet.fetch("/members.ics", authorization="Bearer old")
+    assert str(wrong.value) == (
+        "school.example answers 401 Unauthorized: it does not accept the login in the secret of calendar_secret"
+    )
 
 
 def test_a_certificate_has_to_be_the_hosts(internet: Internet) -> None:

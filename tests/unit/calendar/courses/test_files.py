@@ -17,6 +17,7 @@ COURSE = calendar(
     f"DTSTART;TZID={SEOUL}:20260302T200000|DTEND;TZID={SEOUL}:20260302T230000|RRULE:FREQ=WEEKLY;COUNT=3",
     f"DTSTART;TZID={SEOUL}:20260302T100000|DTEND;TZID={SEOUL}:20260302T120000",
 )
+SECRETS = "arn:aws:secretsmanager:eu-west-1:123456789012:secret"
 LAB = "name: x\nguard: {longest_lease: 8h}\nwindows:\n- {name: course, calendar: course.ics, nodes: 1}\n"
 
 
@@ -116,3 +117,15 @@ def test_a_webcal_address_is_refused_with_the_address_to_write(tmp_path: Path) -
     text = LAB.replace("course.ics", '"webcal://example.edu/c.ics"')
     said = 'is "webcal://example.edu/c.ics", write https:// in place of webcal://: most calendars answer there too'
     assert problems(tmp_path, text) == [f"4: windows.0.calendar: {said}"]
+
+
+@pytest.mark.parametrize(("calendar", "secret", "problem"), [
+    ("course.ics", f"{SECRETS}:a", "is for a calendar at an https address, leave it out"),
+    ("https://school.example/a.ics", f"{SECRETS}:*",
+     f'is "{SECRETS}:*", write the ARN of a secret in Secrets Manager'),
+])  # fmt: skip
+def test_a_secret_is_one_secret_of_an_address(beside: Path, calendar: str, secret: str, problem: str) -> None:
+    window = f"{{name: course, calendar: '{calendar}', calendar_secret: '{secret}'}}"
+    assert problems(beside, f"name: x\nwindows:\n- {window}\n") == [
+        f"3: windows.0.calendar_secret: {problem}"
+    ]

@@ -34,9 +34,11 @@ class School:
     def __init__(self) -> None:
         self.answer: bytes | Exception = calendar(FIRST)
         self.asked: list[str] = []
+        self.secrets: list[str | None] = []
 
-    def __call__(self, address: str) -> bytes:
+    def __call__(self, address: str, secret: str | None) -> bytes:
         self.asked.append(address)
+        self.secrets.append(secret)
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
@@ -116,6 +118,14 @@ def test_it_is_read_once_an_hour_however_often_the_planner_wakes(hours: Hours) -
     assert hours.plan() == ["21. 19:00"]
     assert len(hours.school.asked) == 2
     assert hours.said() == ["Window course follows its calendar: 1 event in the next 60 days."]
+
+
+def test_an_address_is_read_with_the_secret_of_its_window(hours: Hours) -> None:
+    hours.plan()
+    secret = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:course-AbCdEf"
+    hours.lab.windows[0] = hours.lab.windows[0].model_copy(update={"calendar_secret": secret})
+    hours.plan()
+    assert hours.school.secrets == [None, secret]
 
 
 def test_what_changes_is_said_once(hours: Hours) -> None:
