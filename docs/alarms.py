@@ -86,7 +86,7 @@ FOUND = {
     ),
     Rule.IDLE_LEASE: (
         "Nobody used the GPUs of a lease. The guard warned its people and now closes it. `guard.idle_after` is the"
-        " longest idle time."
+        " longest idle time, and `guard.idle_by` says what use is."
     ),
     Rule.BUDGET_REACHED: (
         "The running nodes use up a budget. The guard warns the people of the lease 15 minutes ahead, then closes it."

@@ -305,6 +305,7 @@ class Cloud:
             *plane.server_certificate("gateway"),
             written=self._fleet.written.note,
             settle=self.clock.settle,
+            served=self._fleet.served,
         )
         gateway.start()
         self._undo.callback(gateway.stop)

@@ -184,7 +184,7 @@ class ClusterStack(Stack):
             ("DcgmExporter", lab.dcgm_exporter, exporter.RELEASE, exporter.CHART, exporter.chart_values),
         ):
             if stated.enabled:
-                kubectl.chart(
+                installed = kubectl.chart(
                     name,
                     release=release,
                     repository=stated.repository,
@@ -194,6 +194,9 @@ class ClusterStack(Stack):
                     values=values(lab),
                     after=after,
                 )
+                if stated.namespace == lab.exporter_namespace and (rights := exporter.rights(lab)):
+                    # The chart makes the namespace.
+                    kubectl.manifest("GpuUse", rights).node.add_dependency(installed)
 
     def _edit_first(self, groups: Mapping[str, NodeGroupSides], keeper: Function) -> None:
         """The edit is checked before any resource of the stack changes: a newer control plane cannot go back."""

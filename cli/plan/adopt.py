@@ -52,7 +52,7 @@ def command(
         typer.Option(
             "--lab",
             metavar="FILE",
-            help="With --rbac: a lab with NodePools, which needs rights about them and a launch bar.",
+            help="With --rbac: a lab that needs more, with NodePools or with guard.idle_by: gpu.",
         ),
     ] = None,
     gpu_values: Annotated[
@@ -85,7 +85,7 @@ def command(
         printing.document(f"{manifest(labfile.load(lab) if lab else None)}\n")
         return
     if lab is not None:
-        raise BadInput("--lab: only for --rbac, which prints what the lab's NodePools need; leave it out")
+        raise BadInput("--lab: only for --rbac, which prints what the lab needs; leave it out")
     if gpu_values is not None:
         printing.json_text(sharing_values(labfile.load(gpu_values)))
         return

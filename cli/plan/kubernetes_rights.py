@@ -1,24 +1,31 @@
 """The Kubernetes objects that an existing cluster needs for a lab, as input for kubectl.
 
-Every lab needs the rights of data/rbac.yaml. A lab with NodePools also needs rights about them, and their launch bar.
+Every lab needs the rights of data/rbac.yaml. A lab with NodePools also needs rights about them, and their launch bar. A
+lab that counts idle time by GPU needs the right to ask the DCGM exporter.
 """
 
 import io
+from collections.abc import Mapping
 from importlib import resources
 
 from ruamel.yaml import YAML
 
 from lamplighter import data
 from lamplighter.domain.capacity.node_pool import access, launch_bar
+from lamplighter.domain.gpu import dcgm_exporter
 from lamplighter.lab.model import Lab
 
 
 def manifest(lab: Lab | None) -> str:
-    """YAML of several documents; `lab` adds what its NodePools need."""
+    """YAML of several documents; `lab` adds what its NodePools and its idle time need."""
     text = resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip()
-    if lab is None or not lab.pools_with("launch bar"):
+    if lab is None:
         return text
-    more = [*access.documents(lab), *launch_bar.documents(lab)]
+    more: list[Mapping[str, object]] = [*dcgm_exporter.rights(lab)]
+    if lab.pools_with("launch bar"):
+        more += [*access.documents(lab), *launch_bar.documents(lab)]
+    if not more:
+        return text
     written = io.StringIO()
     written.writelines(_left_by_earlier_releases(lab, pool) for pool in lab.pools_with("launch bar"))
     yaml = YAML()

@@ -15,6 +15,7 @@ from local.fleet.controllers import unfinished
 from local.fleet.convergence import Convergence
 from local.fleet.coroutines import Coroutines, Pause
 from local.fleet.faults.policy import policy_fault
+from local.fleet.gpus import exported_metrics
 from local.fleet.gpus.operator import POLICIES, Operator
 from local.fleet.kubelet import Kubelet
 from local.fleet.logs import KubeletServer, Logs
@@ -123,6 +124,16 @@ class Fleet:
         self.written.add(kind, objects)
         self._follow(address, objects, changed)
         return objects
+
+    def served(self, namespace: str, pod: str, port: int) -> str | None:
+        """What a pod answers at a port to a GET of its metrics; None where nothing listens."""
+        with self._lock:
+            kubelets = list(self._kubelets.values())
+        for kubelet in kubelets:
+            for run in kubelet.pods:
+                if (run.namespace, run.name) == (namespace, pod):
+                    return exported_metrics.served(kubelet, run, port)
+        return None
 
     def machine_started(self, machine: Machine) -> None:
         """Called when the machine's instance is running."""

@@ -1,12 +1,14 @@
 """The API server for every client outside the embedded cloud. It is the same server, but its writes are recorded.
 
-The fleet and the controllers call the API server directly; EKS and the kubeconfig name this address instead. A read
+The API server cannot reach a simulated pod, so a pod's metrics are served here, to those whom the API server would let
+in. The fleet and the controllers call the API server directly; EKS and the kubeconfig name this address instead. A read
 here waits until the controllers have answered earlier events, so its result does not depend on the speed of the
 machine. The API server still decides who may do what, because tokens pass through unchanged.
 """
 
 import json
 import logging
+import re
 import socket
 import ssl
 import sys
@@ -32,12 +34,16 @@ _OWN = _HOP_BY_HOP | {"host", "content-length", "accept-encoding", "accept", "ex
 _TOLD_ANEW = _HOP_BY_HOP | {"cache-control", "expires"}
 _NO_BODY = frozenset({204, 304})
 _BAD = 400
+_METRICS = re.compile(r"/api/v1/namespaces/([^/]+)/pods/([^/:]+):([0-9]{1,5})/proxy/metrics")
+_REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+Served = Callable[[str, str, int], str | None]
 
 
 class Gateway:
     """`upstream` is the API server's address. `certificate` and `key` are files that its clients trust.
 
     `written` is called after every successful write, with its path and the answer. `settle` is called before a read.
+    `served` gives what a pod, by namespace and name, serves at a port; None where nothing listens.
     """
 
     def __init__(
@@ -49,11 +55,12 @@ class Gateway:
         *,
         written: Callable[[str, Object], None] = lambda *_: None,
         settle: Callable[[], None] = lambda: None,
+        served: Served = lambda *_: None,
     ) -> None:
         serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         serving.load_cert_chain(certificate, key)
         self._upstream = Upstream(upstream, trusting(authority))
-        self._server = _Server(serving, self._upstream, written, settle)
+        self._server = _Server(serving, self._upstream, written, settle, served)
 
     @property
     def endpoint(self) -> str:
@@ -82,9 +89,11 @@ class _Server(ThreadingHTTPServer):
         upstream: Upstream,
         written: Callable[[str, Object], None],
         settle: Callable[[], None],
+        served: Served,
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
         self.serving, self.upstream, self.written, self.settle = serving, upstream, written, settle
+        self.served = served
         self.open: set[socket.socket] = set()
 
     def handle_error(self, *_: object) -> None:
@@ -129,6 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if self.command == "GET":
             self.server.settle()
+            if (asked := _METRICS.fullmatch(self.path)) is not None:
+                self._show_metrics(asked[1], asked[2], asked[3])
+                return
         try:
             connection = self.server.upstream.take()
             self._ask(connection, body)
@@ -149,6 +161,29 @@ class _Handler(BaseHTTPRequestHandler):
             connection.close()
 
     do_GET = do_HEAD = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = relay  # noqa: N815 (HTTP's)
+
+    def _show_metrics(self, namespace: str, pod: str, port: str) -> None:
+        """Answers for a pod, if the API server lets this client through to it."""
+        attributes = {"namespace": namespace, "verb": "get", "resource": "pods", "subresource": "proxy"}
+        review = {"spec": {"resourceAttributes": attributes | {"name": f"{pod}:{port}"}}}
+        headers = {"Authorization": self.headers.get("Authorization", ""), "Content-Type": "application/json"}
+        connection = self.server.upstream.take()
+        connection.request("POST", _REVIEWS, json.dumps(review), headers)
+        answer = connection.getresponse()
+        judged = json.loads(answer.read())
+        self.server.upstream.give_back(connection)
+        status, text = 403, f"pods {pod}:{port} is forbidden: cannot get resource pods/proxy in {namespace}"
+        if answer.status >= _BAD:
+            status, text = answer.status, str(judged.get("message"))
+        elif judged["status"]["allowed"]:
+            metrics = self.server.served(namespace, pod, int(port))
+            refused = "error trying to reach service: connect: connection refused"
+            status, text = (503, refused) if metrics is None else (200, metrics)
+        self.send_response_only(status)
+        self.send_header("Content-Length", str(len(text.encode())))
+        self.end_headers()
+        self.wfile.write(text.encode())
+        self.wfile.flush()
 
     def _body(self) -> bytes:
         """The body of the client's request."""

@@ -35,6 +35,7 @@ Share = Annotated[
     int, BeforeValidator(read_share), WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 100})
 ]
 Mode = Literal["watch", "enforce"]
+IdleBy = Literal["pods", "gpu"]
 Period = Literal["day", "week", "month"]
 OFF = "off"
 SHORTEST = timedelta(minutes=10)
@@ -121,6 +122,12 @@ class Guard(Part):
         " long. It says so 15 minutes before; `lamplighter keep` keeps the lease.",
         examples=["90m", "off"],
         json_schema_extra=unit("duration such as 90m or 2h, or off"),
+    )
+    idle_by: IdleBy = Field(
+        "pods",
+        description="What idle_after counts, here and in windows. pods: no pod holds a GPU. gpu: no GPU is busy, by"
+        " the DCGM exporter, even while a pod holds one.",
+        examples=["gpu"],
     )
     mode: Mode | None = Field(
         None,

@@ -313,6 +313,11 @@ class Lab(Part):
             return "operator"
         return "device-plugin" if self.device_plugin.enabled else "built-in"
 
+    @property
+    def exporter_namespace(self) -> str:
+        """Where the DCGM exporter runs."""
+        return (self.dcgm_exporter if self.dcgm_exporter.enabled else self.gpu_operator).namespace
+
     def discovers(self, pool: str) -> bool:
         """Whether GPU feature discovery labels a pool's nodes."""
         return {

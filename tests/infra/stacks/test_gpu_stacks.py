@@ -31,8 +31,9 @@ def test_the_device_plugin_s_chart_stands_in_for_the_operator(cluster: Template)
 
 
 def test_the_exporter_s_chart_comes_by_its_own_key(synthesise: Callable[..., Assembly]) -> None:
-    lab = {**WITHOUT_OPERATOR, "dcgm_exporter": {"enabled": True}}
-    charts = synthesise(**lab).template("gpu-lab-cluster").properties("Custom::AWSCDK-EKS-HelmChart")
+    lab = {**WITHOUT_OPERATOR, "dcgm_exporter": {"enabled": True}, "guard": {"idle_by": "gpu"}}
+    cluster = synthesise(**lab).template("gpu-lab-cluster")
+    charts = cluster.properties("Custom::AWSCDK-EKS-HelmChart")
     [said] = [chart for chart in charts if chart["Chart"] == "dcgm-exporter"]
     assert (said["Version"], said["Release"], said["Namespace"]) == (
         "4.8.2",
@@ -41,6 +42,16 @@ def test_the_exporter_s_chart_comes_by_its_own_key(synthesise: Callable[..., Ass
     )
     assert said["Repository"] == "https://nvidia.github.io/dcgm-exporter/helm-charts"
     assert json.loads(said["Values"])["serviceMonitor"] == {"enabled": False}
+    # Who may ask it comes after the namespace that the chart makes.
+    [right] = [
+        name
+        for name, manifest in cluster.of_type("Custom::AWSCDK-EKS-KubernetesResource").items()
+        if "pods/proxy" in json.dumps(manifest["Properties"]["Manifest"])
+    ]
+    assert "dcgm-exporter" in json.dumps(cluster.resources[right]["Properties"]["Manifest"])
+    assert any(
+        cluster.resources[name]["Properties"].get("Chart") == "dcgm-exporter" for name in cluster.needs(right)
+    )
 
 
 def test_the_lab_of_the_device_plugin_document_installs_what_the_document_installs(

@@ -139,6 +139,7 @@ def seen_from_outside(control_plane, clock, fleet):
         *pair,
         written=fleet.written.note,
         settle=clock.settle,
+        served=fleet.served,
     )
     gateway.start()
     yield gateway

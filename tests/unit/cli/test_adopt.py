@@ -310,6 +310,27 @@ def test_the_printed_objects_of_a_lab_with_nodepools_have_its_bar_and_the_rights
     } <= named
 
 
+def test_the_printed_objects_of_a_lab_that_counts_idle_time_by_gpu_let_the_guard_ask_the_exporter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lab = tmp_path / "lab.yaml"
+    lab.write_text(
+        "name: demo\ncluster: {existing: theirs}\npools: {gpu: {existing: gpus, instance_type: g5.xlarge}}\n"
+        "guard: {idle_by: gpu}\ngpu_operator: {namespace: nvidia}\n"
+    )
+
+    adopt.command(rbac=True, lab=str(lab))
+
+    *_, role, binding = YAML(typ="safe").load_all(capsys.readouterr().out)
+    assert (role["kind"], role["metadata"]["namespace"]) == ("Role", "nvidia")
+    assert role["rules"] == [{"apiGroups": [""], "resources": ["pods/proxy"], "verbs": ["get"]}]
+    assert (binding["metadata"]["namespace"], binding["roleRef"]["name"]) == (
+        "nvidia",
+        role["metadata"]["name"],
+    )
+    assert [subject["name"] for subject in binding["subjects"]] == ["lamplighter:guard"]
+
+
 @pytest.mark.parametrize(("pool", "left"), [("b-c", True), ("gpu", False)])
 def test_a_bar_that_an_earlier_release_named_otherwise_is_told_with_its_removal(
     pool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], *, left: bool

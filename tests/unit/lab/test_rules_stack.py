@@ -14,6 +14,10 @@ from tests.unit.lab.read_labs import lab, problems
 CHART = "gpu_operator: {enabled: false}\ndevice_plugin: {enabled: true}\n"
 ROCKET = "pools: {gpu: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"
 BOTH = "pools: {gpu: {}, rocket: {ami_type: BOTTLEROCKET_x86_64_NVIDIA}}\n"
+BY_GPU = "guard: {idle_by: gpu}"
+NO_EXPORTER = (
+    "guard.idle_by: is gpu, but no DCGM exporter runs on the nodes of pool gpu; write pods, or install one"
+)
 WINDOW = "windows: [{name: evening, pool: %s, days: daily, start: 20:00, end: 23:00, gpu: %s}]\n"
 
 
@@ -45,6 +49,10 @@ def test_what_announces_a_pool_s_gpus(text: str, stack: GpuStack, discovers: boo
     (CHART + "cluster: {existing: theirs}\npools: {gpu: {existing: gpus}}\ndcgm_exporter: {enabled: true}",
      ("dcgm_exporter.enabled: is true, but nothing is installed in an existing cluster; install the chart there"
       " yourself and leave this out")),
+    (CHART + BY_GPU, NO_EXPORTER),
+    (ROCKET + BY_GPU, NO_EXPORTER),
+    ("gpu_operator: {enabled: false}\n" + BY_GPU, NO_EXPORTER),
+    ("gpu_operator: {values: {dcgmExporter: {enabled: false}}}\n" + BY_GPU, NO_EXPORTER),
     ("device_plugin: {version: v0.18.2}", 'device_plugin.version: is "v0.18.2", write a version such as 0.18.2'),
     (CHART + "gpu: {cluster_policy: {dcgm: {enabled: true}}}",
      "gpu.cluster_policy: changes the GPU Operator, but gpu_operator.enabled is false; enable it or leave this out"),
@@ -80,6 +88,9 @@ def test_what_does_not_fit_is_refused_in_one_line(text: str, problem: str) -> No
     CHART + "pools: {gpu: {taints: [{key: team, value: a, effect: NoExecute}]}}",
     BOTH + WINDOW % ("gpu", "{share: 4}"),
     "cluster: {node_monitoring: true}",
+    "guard: {idle_by: gpu}",
+    CHART + "dcgm_exporter: {enabled: true}\nguard: {idle_by: gpu}",
+    "cluster: {existing: c}\npools: {gpu: {existing: n, instance_type: g5.xlarge}}\nguard: {idle_by: gpu}",
 ])  # fmt: skip
 def test_what_fits_is_good(text: str) -> None:
     assert problems(text) == []

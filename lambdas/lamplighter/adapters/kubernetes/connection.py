@@ -175,9 +175,13 @@ class Connection:
         body: Object | None = None,
         query: Mapping[str, str] | None = None,
         content_type: str | None = None,
+        patient: bool = True,
     ) -> KubernetesResponse:
-        """One request. A refusal is returned as its status; no answer, 401 and 403 raise."""
-        give_up = monotonic() + self.patience
+        """One request. A refusal is returned as its status; no answer, 401 and 403 raise.
+
+        Without `patient` a 401 is final: it may be the answer of a pod behind the API server.
+        """
+        give_up = monotonic() + (self.patience if patient else 0)
         while True:
             answer = self._once(method, path, body, query or {}, content_type)
             if answer.status != UNAUTHORIZED:

@@ -67,6 +67,7 @@ def gather(guard_services: GuardServices, pool: str, lab_facts: LabFacts) -> Poo
         earlier=earlier_breaches(trail),
         other_claim=claim if claim is not None and claim.lab != lab.name else None,
         idle_after=_idle_after(guard_services, leases),
+        idle_by=lab.guard.idle_by,
         extended_at={entry.lease: entry.at for entry in trail if entry.kind == "extended" and entry.lease},
         opening_ended=_opening_ended(guard_services, leases, lab_facts.pauses, trail, now),
         overdrafts=_overdrafts(guard_services, pool, leases, now),

@@ -1,4 +1,4 @@
-"""What a sweep reads from Kubernetes: the pool's nodes, and which pods hold a GPU of them.
+"""What a sweep reads from Kubernetes: the pool's nodes, which pods hold a GPU of them, and whether a GPU is busy.
 
 A sweep reads it only where it matters, and goes on where Kubernetes does not answer. The ledger keeps how long a pool
 has been idle and how many of its GPUs are in use.
@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from lamplighter.application.guard.services import GuardServices
+from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.granting.idleness import idle_since
 from lamplighter.domain.guard.facts import PoolFacts
@@ -28,7 +29,8 @@ def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: Pool
             note_nothing_runs(guard_services, facts, state)
         return replace(facts, kubernetes_nodes=None)
     leased = nodes if facts.target.nodes else ()
-    held = _held(guard_services, nodes) if facts.target.nodes else None
+    pods = _pods(guard_services, nodes) if facts.target.nodes else None
+    held = None if pods is None else [pod for pod in pods if pod.accelerated and not pod.finished]
     if held is not None:
         _note_gpus(guard_services, facts, state, nodes, held)
     return replace(
@@ -36,7 +38,7 @@ def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: Pool
         kubernetes_nodes=tuple(node.name for node in nodes),
         unprotected=tuple(node.name for node in leased if not node.protected and not node.cordoned),
         # A pool that waits for capacity is not idle; an instance that never joined the cluster is.
-        idle_since=_idle_since(guard_services, facts, state, held, exists=bool(nodes) or _runs(facts)),
+        idle_since=_idle_since(guard_services, facts, state, nodes, pods, exists=bool(nodes) or _runs(facts)),
     )
 
 
@@ -74,20 +76,27 @@ def _idle_since(
     guard_services: GuardServices,
     facts: PoolFacts,
     state: PoolState,
-    held: "Sequence[PodFacts] | None",
+    nodes: "Sequence[NodeFacts]",
+    pods: "Sequence[PodFacts] | None",
     *,
     exists: bool,
 ) -> datetime | None:
-    """Since when no pod has held a GPU of the pool.
+    """Since when no GPU of the pool has been in use, by the lab's own meaning of it.
 
-    None where a pod holds one, the pool has no node, or no lease ends for being idle.
+    None where one is or that is not known, the pool has no node, or no lease ends for being idle.
     """
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
-    if not limited or held is None:
+    if not limited or pods is None:
+        return None
+    if guard_services.capacity.lab.guard.idle_by == "gpu":
+        in_use = _busy(guard_services, facts.pool, nodes, pods)
+    else:
+        in_use = any(pod.accelerated and not pod.finished for pod in pods)
+    if in_use is None:
         return None
     ledger, since = (
         guard_services.capacity.ledger,
-        idle_since(state, facts.now, held=bool(held) or not exists),
+        idle_since(state, facts.now, held=in_use or not exists),
     )
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
@@ -115,20 +124,36 @@ def _note_gpus(
         guard_services.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
 
 
-def _held(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
-    """The pods on these nodes that hold a GPU; None where Kubernetes does not answer."""
+def _busy(
+    guard_services: GuardServices, pool: str, nodes: "Sequence[NodeFacts]", pods: "Sequence[PodFacts]"
+) -> bool | None:
+    """Whether a GPU of these nodes is busy, by the exporter on each; None where it is not known."""
+    from lamplighter.adapters.kubernetes import gpu_metrics  # noqa: PLC0415 -- few labs ask for it
+    from lamplighter.domain.gpu.gpu_use import any_busy, busy_gpus  # noqa: PLC0415
+
+    connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
+    if connection is None:
+        return None
+    with guard_services.reading(f"pool {pool}, use of GPUs"):
+        exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
+        readings = []
+        for node in nodes:
+            text = gpu_metrics.read(connection, exporters[node.name]) if node.name in exporters else None
+            known = gpu_type(node.instance_type)
+            readings.append((known.gpus if known else 1, busy_gpus(text or "")))
+        return any_busy(readings)
+    return None
+
+
+def _pods(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":
+    """The pods on these nodes; None where Kubernetes does not answer."""
     from lamplighter.adapters.kubernetes import pods  # noqa: PLC0415
 
     connection = guard_services.kubernetes()
     if connection is None:
         return None
     try:
-        return [
-            pod
-            for node in nodes
-            for pod in pods.on_node(connection, node.name)
-            if pod.accelerated and not pod.finished
-        ]
+        return [pod for node in nodes for pod in pods.on_node(connection, node.name)]
     except (OutsideFailed, TryLater) as error:
         guard_services.without_kubernetes(error)
         return None

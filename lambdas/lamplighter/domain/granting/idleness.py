@@ -1,4 +1,4 @@
-"""How long a lease may be idle, and since when a pool is idle: no pod holds one of its GPUs.
+"""How long a lease may be idle, and since when a pool is idle: no pod holds one of its GPUs, or none is busy.
 
 A sweep sees one instant, so idleness needs observations without a long gap. A pool that a sweep could not observe is
 not idle.
@@ -30,7 +30,7 @@ def allowed(lease: Lease, lab: "Lab") -> timedelta | None:
 
 
 def idle_since(before: PoolState, now: datetime, *, held: bool) -> datetime | None:
-    """Since when no pod has held a GPU, from the earlier observations and the present one."""
+    """Since when no GPU has been in use, from the earlier observations and the present one."""
     if held:
         return None
     looked = before.looked_at

@@ -67,9 +67,11 @@ class PoolFacts:
     """How somebody raised the size above the target, where AWS tells."""
     longest_lease: timedelta | None = None
     idle_since: datetime | None = None
-    """Since when no pod has held a GPU of this pool; read only where a lease may end for it."""
+    """Since when no GPU of this pool has been in use; read only where a lease may end for it."""
     idle_after: Mapping[str, timedelta] = field(default_factory=dict)
     """By lease: how long it may be idle; without an entry there is no limit."""
+    idle_by: str = "pods"
+    """What a GPU in use is: one that a pod holds, or one that is busy (`gpu`)."""
     extended_at: Mapping[str, datetime] = field(default_factory=dict)
     """By lease: when somebody extended it in the last hour. A person who extends a lease means to use it."""
     opening_ended: Mapping[str, RunEnd] = field(default_factory=dict)

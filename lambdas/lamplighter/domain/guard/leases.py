@@ -33,7 +33,7 @@ def too_long(facts: PoolFacts) -> Iterator[Breach]:
 
 
 def idle(facts: PoolFacts) -> Iterator[Breach]:
-    """A lease whose pool had no pod with a GPU for longer than the lease may be idle."""
+    """A lease whose pool had no GPU in use for longer than the lease may be idle."""
     if facts.idle_since is None or not facts.staying:
         return
     for lease in facts.leases:
@@ -44,8 +44,9 @@ def idle(facts: PoolFacts) -> Iterator[Breach]:
         since = max(at for at in (facts.idle_since, lease.opens, lease.ready, extended) if at)
         if facts.now - since < allowed:
             continue
-        why = reason("guard.idle", pool=facts.pool, since=since)
-        keep = reason("guard.idle.keep", lease=lease.id)
+        by_gpu = facts.idle_by == "gpu"
+        why = reason("guard.idle.gpu" if by_gpu else "guard.idle", pool=facts.pool, since=since)
+        keep = reason("guard.idle.keep-gpu" if by_gpu else "guard.idle.keep", lease=lease.id)
         yield from warned_first(facts, Rule.IDLE_LEASE, lease, why, since=since, instead=keep)
 
 

@@ -53,7 +53,7 @@ class PoolState:
     over_since: datetime | None = None
     """Since when nodes run although the pool should be at zero."""
     idle_since: datetime | None = None
-    """Since when no pod has held a GPU of it."""
+    """Since when no GPU of it has been in use."""
     looked_at: datetime | None = None
     """When the guard last checked that."""
     seen_gpus: SeenGpus | None = None

@@ -36,6 +36,7 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
             (("pools",),),
         )
     yield from _exporter(lab)
+    yield from _use(lab)
     if lab.cluster.node_monitoring and lab.cluster.existing is not None:
         yield Misfit(
             MONITORING,
@@ -86,6 +87,21 @@ def _exporter(lab: Lab) -> Iterator[Misfit]:
             " {enabled: true}, or leave this out"
         )
         yield Misfit(EXPORTER, text, (PLUGIN, ("pools",)))
+
+
+def _use(lab: Lab) -> Iterator[Misfit]:
+    """Idle time by GPU needs an exporter on every pool's nodes; of an existing cluster nobody knows."""
+    if lab.guard.idle_by != "gpu" or lab.cluster.existing is not None:
+        return
+    operators = lab.gpu_operator.values.get("dcgmExporter")
+    off = isinstance(operators, dict) and operators.get("enabled") is False
+    exports = {"operator": not off, "device-plugin": lab.dcgm_exporter.enabled, "built-in": False}
+    without = [pool for pool in lab.pools if not exports[lab.gpu_stack(pool)]]
+    if without:
+        text = (
+            f"is gpu, but no DCGM exporter runs on the nodes of pool {without[0]}; write pods, or install one"
+        )
+        yield Misfit(("guard", "idle_by"), text, (OPERATOR, EXPORTER, ("pools",)))
 
 
 def _settings(lab: Lab, said: GpuSettings, path: Path, pools: list[str]) -> Iterator[Misfit]:

@@ -1,0 +1,47 @@
+"""Which GPUs are busy, by the metrics of NVIDIA's DCGM exporter (docs.nvidia.com/datacenter/dcgm, field identifiers).
+
+A GPU is busy when either metric is above zero. One that neither metric mentions is not known.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+LARGEST = 4 * 1024 * 1024
+"""Of the exporter's text. Eight GPUs in slices with the labels of their pods have some hundred kilobytes."""
+_LONGEST_LINE = 4096
+_MOST_GPUS = 64
+_HIGHEST = {"DCGM_FI_DEV_GPU_UTIL": 100.0, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0}
+"""Per cent, and a ratio. Only the second one exists for a GPU in MIG slices."""
+_SAMPLE = re.compile(
+    rf'({"|".join(_HIGHEST)})\{{(?:[^\n]*,)?UUID="([\w-]{{1,80}})"[^\n]*\}} +([0-9][0-9.eE+-]{{0,30}})(?: +[0-9]+)?'
+)
+
+
+def busy_gpus(text: str) -> Mapping[str, bool] | None:
+    """By GPU of one node, whether it is busy; None for a text that is no answer of an exporter."""
+    if len(text) > LARGEST:
+        return None
+    busy: dict[str, bool] = {}
+    for line in text.split("\n"):
+        if len(line) > _LONGEST_LINE or not line.startswith(tuple(_HIGHEST)):
+            continue
+        sample = _SAMPLE.fullmatch(line)
+        if sample is None:
+            continue
+        try:
+            value = float(sample[3])
+        except ValueError:
+            continue
+        if 0 <= value <= _HIGHEST[sample[1]]:
+            busy[sample[2]] = busy.get(sample[2], False) or value > 0
+    return busy if 0 < len(busy) <= _MOST_GPUS else None
+
+
+def any_busy(nodes: Iterable[tuple[int, Mapping[str, bool] | None]]) -> bool | None:
+    """Whether a GPU of these nodes is busy, by the GPUs that each has and its reading; None where it is not known."""
+    whole = True
+    for gpus, reading in nodes:
+        if reading and any(reading.values()):
+            return True
+        whole = whole and reading is not None and len(reading) >= gpus
+    return False if whole else None
