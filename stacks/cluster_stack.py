@@ -70,6 +70,7 @@ class ClusterStack(Stack):
             vpc_cidr=cluster.vpc.cidr,
             aux_vpc_allow=lab.security_groups.aux_vpc_allow,
             recommended_rules=lab.security_groups.recommended_rules,
+            asks_exporters=lab.guard.idle_by == "gpu",
         )
         control_plane = ControlPlane(
             self,

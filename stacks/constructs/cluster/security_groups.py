@@ -8,6 +8,8 @@ from aws_cdk import Tags
 from aws_cdk import aws_ec2 as ec2
 from constructs import Construct
 
+from lamplighter.domain.gpu.dcgm_exporter import PORT
+
 EVERYTHING = "-1"
 ANYWHERE = "0.0.0.0/0"
 WEBHOOK_PORTS = (4443, 6443, 8443, 9443, 10251)
@@ -26,7 +28,9 @@ class SecurityGroups(Construct):
         vpc_cidr: str,
         aux_vpc_allow: bool,
         recommended_rules: bool,
+        asks_exporters: bool = False,
     ) -> None:
+        """`asks_exporters`: the guard reads the DCGM exporters of nodes, through the control plane."""
         super().__init__(scope, construct_id)
         self.control_plane = ec2.CfnSecurityGroup(
             self, "ControlPlane", vpc_id=vpc_id, group_description="EKS cluster security group"
@@ -55,6 +59,10 @@ class SecurityGroups(Construct):
         Tags.of(self.auxiliary).add("Name", f"{name}-node-group-sg")
 
         self._base_rules()
+        if asks_exporters:
+            self._allow(
+                "ApiToExporters", self.nodes, self.control_plane, PORT, "Cluster API to DCGM exporters"
+            )
         if recommended_rules:
             self._recommended_rules()
         if aux_vpc_allow:

@@ -42,6 +42,8 @@ def test_the_exporter_s_chart_comes_by_its_own_key(synthesise: Callable[..., Ass
     )
     assert said["Repository"] == "https://nvidia.github.io/dcgm-exporter/helm-charts"
     assert json.loads(said["Values"])["serviceMonitor"] == {"enabled": False}
+    # Where the lab takes away the way from the whole VPC, this one stays.
+    assert cluster.one("AWS::EC2::SecurityGroupIngress", FromPort=9400)["ToPort"] == 9400
     # Who may ask it comes after the namespace that the chart makes.
     [right] = [
         name

@@ -2,9 +2,9 @@
 
 from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import Connection
+from lamplighter.domain.gpu.dcgm_exporter import PORT
 from lamplighter.domain.pool.nodes import PodFacts
 
-PORT = 9400
 _LABELS = {("app", "nvidia-dcgm-exporter"), ("app.kubernetes.io/name", "dcgm-exporter")}
 """Of the GPU Operator's exporter, and of its own chart's."""
 

@@ -13,6 +13,7 @@ from lamplighter.values.json_value import JsonValue
 CHART = "dcgm-exporter"
 # The name of the release, from the project's documentation.
 RELEASE = "dcgm-exporter"
+PORT = 9400
 
 
 def chart_values(lab: Lab) -> dict[str, JsonValue]:
