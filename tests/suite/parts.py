@@ -195,14 +195,16 @@ SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.suite.policies"),), shown=True)
 
 _SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
-#: The sessions in the order in which they begin: the longest first. The parts of a session share a process.
+#: The sessions in the order in which they begin. The parts of a session share a process. A long run begins with the
+#: longest and those that wait most. It ends with what needs only cores, so that at its end no core waits.
 SESSIONS: tuple[tuple[Part, ...], ...] = (
     (
-        (KARPENTER,),
-        (SCENARIOS,),
-        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
-        *((part,) for part in (CONTROLLER, DEPLOYS, EXAMPLES, NODE_POOLS, NODES, GUIDES)),
+        *(
+            (part,)
+            for part in (KARPENTER, SCENARIOS, EXAMPLES, CONTROLLER, DEPLOYS, GUIDES, NODE_POOLS, NODES)
+        ),
         *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
+        (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
     )
     if LONG
     else ((LINT,), (TYPES,), _SMALL, (CONTROLLER,), (NODE_POOLS,), (NODES,), (CLUSTER,), (SCENARIOS,))
