@@ -4,8 +4,10 @@ Whatever happens, security groups and ClusterPolicy are as before when the lease
 """
 
 import random
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, given, note, settings
@@ -14,15 +16,16 @@ from hypothesis import strategies as st
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.experiments.catalogue import CATALOGUE, DEVICE_PLUGIN_OFF, NCCL_BLOCKED
 from lamplighter.domain.experiments.run import MARGIN
+from tests.lengths import LONG
 from tests.properties.histories import histories
-from tests.world.aws.functions import KINDS, Trouble
+from tests.world.aws.functions import KINDS, Invocation, Trouble
 from tests.world.experiments import LAB, NOON, SECONDS, Judge, begin, command, leased, runs
 from tests.world.world import World
 
 STEPS = ("Prepare", "AnnounceChange", "Change", "Observe", "Restore", "ProveRestored", "Report", "Announce")
 CHANGING = (NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name, "taint-mismatch")
-#: The call of a step at which it dies is below this number.
-KILLED_AT = [pytest.param(at, marks=[] if at in {1, 3, 8, 17} else pytest.mark.long) for at in range(1, 18)]
+#: The calls of a step at which it dies in a short run. A long run has all others.
+BRIEFLY = frozenset({1, 3, 8, 17})
 TRIES = 6
 """One run of the workflow tries a step that always fails this many times."""
 
@@ -79,17 +82,38 @@ def test_an_experiment_changes_observes_and_puts_back(name: str) -> None:
     assert bool(judge.changed) is CATALOGUE[name].changes_cluster
 
 
-@pytest.mark.parametrize("step", STEPS)
-@pytest.mark.parametrize("at", KILLED_AT)
-@pytest.mark.parametrize("name", [NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name])
-def test_killed_at_whatever_call_the_lease_ends_as_it_began(name: str, step: str, at: int) -> None:
+@cache
+def calls(name: str) -> Mapping[str, int]:
+    """The most calls that each step makes at once while nothing goes wrong."""
+    most = Counter[str]()
+
     def happens(world: World, _lease: str) -> None:
-        world.functions.troubles = dies(step, at)
+        def count(made: Invocation, _outcome: str) -> None:
+            most[made.step] = max(most[made.step], made.calls)
+
+        world.functions.seen = count
         begin(world, name)
 
-    broken, _, _ = judged(happens)
+    assert judged(happens)[0] == []
+    return most
 
-    assert broken == []
+
+@pytest.mark.longer
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("name", [NCCL_BLOCKED.name, DEVICE_PLUGIN_OFF.name])
+def test_killed_at_whatever_call_the_lease_ends_as_it_began(name: str, step: str) -> None:
+    made = range(1, calls(name)[step] + 1)
+    assert made
+    for at in made:
+        if LONG is (at in BRIEFLY):
+            continue
+
+        def happens(world: World, _lease: str, at: int = at) -> None:
+            world.functions.troubles = dies(step, at)
+            begin(world, name)
+
+        assert judged(happens)[0] == [], at
 
 
 def test_with_every_function_of_ours_deleted_ec2_gives_the_rules_back_itself() -> None:
