@@ -49,7 +49,7 @@ def test_hanging_up_bears_watches_that_end_at_that_moment():
     stop = threading.Event()
     with ThreadingHTTPServer(("127.0.0.1", 0), Brief) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         api = KubernetesApi(f"http://127.0.0.1:{server.server_port}", Path(certifi.where()))
         followers = [
             threading.Thread(target=api.follow, args=(f"/{n}", lambda *_: None, stop), daemon=True)

@@ -53,7 +53,7 @@ class _Refusing(BaseHTTPRequestHandler):
 @pytest.fixture(scope="module")
 def refusing() -> Iterator[str]:
     with HTTPServer(("127.0.0.1", 0), _Refusing) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 

@@ -53,7 +53,7 @@ class Cloud(BaseHTTPRequestHandler):
 @pytest.fixture
 def cloud(tmp_path: Path) -> Iterator[Path]:
     server = HTTPServer(("127.0.0.1", 0), Cloud)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}"
     file = tmp_path / "cloud.json"
     document = {

@@ -174,7 +174,7 @@ class _NoAws(BaseHTTPRequestHandler):
 @FIRST_CALLS
 def test_an_endpoint_that_is_not_aws_is_told(verb: list[str], tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), _NoAws) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         code, said, _ = run(verb, environment(tmp_path, f"http://127.0.0.1:{server.server_port}"))
         server.shutdown()
     assert (code, len(said)) == (3, 1), said
@@ -255,7 +255,7 @@ class _Eks(BaseHTTPRequestHandler):
 
 def test_a_kubernetes_that_does_not_answer_is_told_with_the_call(tmp_path: Path) -> None:
     with HTTPServer(("127.0.0.1", 0), _Eks) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         code, said, seconds = run(
             ["adopt", "team", "gpus"], environment(tmp_path, f"http://127.0.0.1:{server.server_port}")
         )

@@ -47,7 +47,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[Address]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Gateway) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         made.url = f"http://127.0.0.1:{server.server_port}"
         monkeypatch.setenv("LAMPLIGHTER_SLEEP", f"{made.url}/sleep")
         monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLE")

@@ -67,7 +67,7 @@ def slack() -> Iterator[Slack]:
     over = threading.Event()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     known = Slack(f"http://127.0.0.1:{server.server_port}/api/")
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     yield known
     over.set()
     server.shutdown()

@@ -196,7 +196,7 @@ class Accepts(BaseHTTPRequestHandler):
 @pytest.fixture
 def address() -> Iterator[str]:
     with HTTPServer(("127.0.0.1", 0), Accepts) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()
 
