@@ -122,7 +122,11 @@ def _id(event: Component, uid: str, place: int) -> str:
 
 
 def _uid(event: Component) -> str:
-    return str(event.get("UID") or event.to_ical().decode("utf-8", "replace"))
+    try:
+        found = event.get("UID") or event.to_ical().decode("utf-8", "replace")
+    except Exception:  # noqa: BLE001 -- every kind of broken value has its own error
+        found = [(name, _written(event, name)) for name in event]
+    return str(found)
 
 
 def _version(event: Component) -> tuple[int, bytes, bytes]:

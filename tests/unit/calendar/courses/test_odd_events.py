@@ -65,6 +65,14 @@ def test_a_series_with_a_date_that_is_none_is_left_out_and_said(more: str, code:
     assert (found.events, found.faults) == (1, (fault("Class 0", f"calendar.event.{code}"),))
 
 
+def test_a_date_that_is_none_leaves_out_its_event_alone_also_where_it_has_no_uid() -> None:
+    broken = calendar(
+        f"{DAILY}|RDATE;VALUE=PERIOD:20260304T110000Z/-PT1H", "DTSTART:20260302T200000Z|DURATION:PT1H"
+    )
+    found = read(broken.replace(b"UID:0@school\r\n", b""))
+    assert (found.events, found.faults) == (1, (fault("Class 0", "calendar.event.period"),))
+
+
 def test_dates_that_are_empty_leave_nothing_out() -> None:
     for more in ("EXDATE:", "RDATE:", f"EXDATE;TZID={SEOUL}:20260303T200000,|RDATE:"):
         left = 2 if "20260303" in more else 3
