@@ -64,7 +64,7 @@ class EmbeddedAws:
         iam.person("instructor", ACCESS_KEY_ID, SECRET_ACCESS_KEY)
         self.server = Server(clock)
         self.around = ServiceContext(clock, region, self.server.endpoint, ACCESS_KEY_ID, SECRET_ACCESS_KEY)
-        self.assets = Assets()
+        self.assets = Assets(work / "uploaded")
         self.runtime = Runtime(self.server, clock, work, durations)
         self.server.application.strand_of = self.runtime.fiber
         self.runtime.may_log = self._may_log

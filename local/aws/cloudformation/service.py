@@ -1,7 +1,6 @@
 """The CloudFormation API: stacks by name, their templates, events and resources.
 
-An operation that changes a stack runs in the background, as on AWS. A caller in the same process can use
-`await_settled`.
+An operation that changes a stack runs in the background, as on AWS. A caller in this process may `await_settled`.
 """
 
 import logging
@@ -12,6 +11,7 @@ from typing import Any
 
 from local.aws.api.own_services import AwsError, Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.cloudformation.capabilities import check_capabilities
 from local.aws.cloudformation.custom_resources import CustomResources
 from local.aws.cloudformation.deployment import Deployment
 from local.aws.cloudformation.registry import kind_of
@@ -87,6 +87,7 @@ class CloudFormation:
                 template=template,
                 parameters=_pairs(request.get("Parameters", [])),
                 tags={tag["Key"]: tag["Value"] for tag in request.get("Tags", [])},
+                capabilities=tuple(request.get("Capabilities", [])),
                 created=self._around.clock.now(),
             )
             self._stacks[stack.id] = stack
@@ -111,6 +112,7 @@ class CloudFormation:
             before = stack.template, stack.parameters, stack.tags
             values = self._values(template, given)
             stack.template, stack.parameters, stack.tags = template, given, tags
+            stack.capabilities = tuple(request.get("Capabilities", []))
             stack.updated = self._around.clock.now()
             stack.becomes("UPDATE_IN_PROGRESS", "User Initiated")
 
@@ -228,14 +230,16 @@ class CloudFormation:
     def _template(self, request: Document) -> Template:
         text = request.get("TemplateBody")
         try:
-            return parse(text if text is not None else self._fetched(request["TemplateURL"]))
+            template = parse(text if text is not None else self._fetched(request["TemplateURL"]))
         except InvalidTemplate as error:
             raise _invalid(str(error)) from error
+        check_capabilities(template, request)
+        return template
 
     def _fetched(self, url: str) -> str:
-        source = self._assets.source(url.rpartition("/")[2])
+        source = self._assets.at(url)
         if source is None:
-            raise InvalidTemplate(f"there is no template at {url}")
+            raise InvalidTemplate("S3 error: The specified key does not exist.")
         return source.read_text("utf-8")
 
     def _values(self, template: Template, given: Mapping[str, str]) -> dict[str, Any]:
@@ -273,6 +277,7 @@ def _described(stack: Stack) -> Document:
         "StackName": stack.name,
         "CreationTime": stack.created,
         "StackStatus": stack.status,
+        "Capabilities": list(stack.capabilities),
         "Parameters": [{"ParameterKey": k, "ParameterValue": v} for k, v in stack.parameters.items()],
         "Tags": [{"Key": key, "Value": value} for key, value in stack.tags.items()],
         "Outputs": outputs,

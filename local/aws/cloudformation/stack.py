@@ -33,6 +33,7 @@ class Stack:
     parameters: Mapping[str, str]
     tags: Mapping[str, str]
     created: datetime
+    capabilities: tuple[str, ...] = ()
     updated: datetime | None = None
     deleted: datetime | None = None
     status: str = "REVIEW_IN_PROGRESS"

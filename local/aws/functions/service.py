@@ -116,12 +116,13 @@ class LambdaService:
     def _layers(self, function: Any) -> list[Path]:
         backend = moto_lambda.lambda_backends[function.account_id][function.region]
         versions = [backend.layers_versions_by_arn(layer["Arn"]) for layer in function.layers]
-        folders = [self._assets.folder(version.content.get("S3Key", "")) for version in versions if version]
+        contents = [version.content for version in versions if version]
+        folders = [self._assets.folder(each.get("S3Key", ""), each.get("S3Bucket", "")) for each in contents]
         return [folder for folder in folders if folder]
 
     def _folder(self, function: Any) -> Path:
         key = function.code.get("S3Key", "")
-        asset = self._assets.source(key)
+        asset = self._assets.source(key, function.code.get("S3Bucket", ""))
         if asset is not None and asset.is_file():
             return unpacked_into(self._code / Path(key).stem, asset)
         if asset is not None:

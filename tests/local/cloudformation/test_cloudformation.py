@@ -49,7 +49,14 @@ class Stacks:
         template = json.dumps({"Resources": resources, **sections})
         request = {"Tags": [{"Key": key, "Value": value} for key, value in tags.items()]} if tags else {}
         request |= more
-        self.aws.call("cloudformation", operation, StackName="lab", TemplateBody=template, **request)
+        self.aws.call(
+            "cloudformation",
+            operation,
+            StackName="lab",
+            TemplateBody=template,
+            Capabilities=["CAPABILITY_IAM"],
+            **request,
+        )
         self.aws.embedded.stacks.await_settled("lab")
         return self.describe()
 
