@@ -32,7 +32,7 @@ class Sender:
             document = json.dumps(policy)
             iam.put_role_policy(RoleName=name, PolicyName=f"events-{number}", PolicyDocument=document)
         got = day.api("sts").assume_role(RoleArn=arn, RoleSessionName=name)["Credentials"]
-        session = boto3.session.Session(
+        self.session = boto3.session.Session(
             aws_access_key_id=got["AccessKeyId"],
             aws_secret_access_key=got["SecretAccessKey"],
             aws_session_token=got["SessionToken"],
@@ -45,7 +45,7 @@ class Sender:
             "AWS_SESSION_TOKEN": got["SessionToken"],
         }
         self._bus = day.lab.name
-        self._events = session.client("events", endpoint_url=day.cloud.endpoints().endpoint)
+        self._events = self.session.client("events", endpoint_url=day.cloud.endpoints().endpoint)
 
     def put(self, source: str, detail_type: str, **detail: object) -> str:
         """Puts one event; its id. ClientError where the bus's policy refuses it."""

@@ -4,7 +4,6 @@ import json
 import os
 import re
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from tests.checkout import ROOT
@@ -24,13 +23,7 @@ class CiRunner:
         self._day = day
         permissions = (CI / "permissions.json").read_text("utf-8")
         looking = re.findall(r"```json\n(.*?)```", LOOKING.read_text("utf-8"), re.DOTALL)[0]
-        names = {
-            "REGION": day.lab.region,
-            "ACCOUNT": "123456789012",
-            "LAB": day.lab.name,
-            "CLUSTER": day.lab.cluster_name,
-        }
-        policies = [json.loads(_filled(text, names)) for text in (permissions, looking)]
+        policies = [json.loads(filled(text, day)) for text in (permissions, looking)]
         self._role = Sender(day, "ci", *policies).environment
         for program in PROGRAMS:
             script = folder / program
@@ -50,6 +43,12 @@ class CiRunner:
         return self._day.command(*words, **self._role)
 
 
-def _filled(text: str, names: Mapping[str, str]) -> str:
-    """With the names in their places in ARNs; the key "LAB" of the ledger stays."""
+def filled(text: str, day: LabDay) -> str:
+    """A policy of a how-to, with the names in their places in ARNs; the key "LAB" of the ledger stays."""
+    names = {
+        "REGION": day.lab.region,
+        "ACCOUNT": "123456789012",
+        "LAB": day.lab.name,
+        "CLUSTER": day.lab.cluster_name,
+    }
     return re.sub(rf"(?<=[:/])({'|'.join(names)})\b", lambda found: names[found[1]], text)

@@ -1,5 +1,6 @@
-"""The pipeline and the CI job of the how-tos, beside a lab: they open, use the proven GPUs, and close on every path."""
+"""The pipeline, the CI job and the hub of the how-tos, beside a lab: they open, use proven GPUs, and close."""
 
+import asyncio
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -15,6 +16,7 @@ from local.stack_template import StackTemplate
 from tests.checkout import ROOT
 from tests.scenarios.events.bus import LOOK_EVERY, Listener
 from tests.scenarios.events.ci_runner import CiRunner
+from tests.scenarios.events.hub_process import SERVER_SECONDS, hub_process, hub_role
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
@@ -222,6 +224,48 @@ def test_the_command_line_puts_and_shows_events_with_the_rights_of_the_how_tos(
     assert sorted(each["detail-type"] for each in about) == sorted(each["detail-type"] for each in told)
     asked = {each["id"]: each["detail-type"] for each in seen if "id" in each}
     assert (asked[opened.document["event"]], asked[closed.document["event"]]) == ("open", "close")
+
+
+def test_servers_of_a_jupyterhub_share_one_lease_that_ends_with_the_last(
+    day: LabDay, listener: Listener, ci: CiRunner
+) -> None:
+    role = hub_role(day)
+    hub = hub_process(day, role)
+
+    # given a job that has the only node, then a person reads the lab's reason, and no server starts
+    event = ci.script("open", token="ci-3-1").stdout.strip()
+    held = listener.until("lease-granted", in_reply_to=event)["lease"]
+    with pytest.raises(Exception, match=r"^No GPU: .*pool.*\.$") as refused:
+        asyncio.run(hub.start("ann"))
+    assert refused.value.jupyterhub_message == str(refused.value)  # type: ignore[attr-defined]
+    ci.script("close", token="ci-3-1")
+    listener.until("receipt", lease=held)
+    day.until_quiet()
+
+    # when two people start a server at once, then one lease opens, and both wait for the proven GPUs
+    async def both() -> tuple[Any, Any]:
+        return await asyncio.gather(hub.start("ann"), hub.start("bob"))
+
+    ann, bob = asyncio.run(both())
+    [lease] = [each for each in day.ledger.leases("gpu") if each.owner == "jupyterhub"]
+    assert listener.told("pool-open", lease=lease.id)
+    assert day.look().kubernetes_nodes
+
+    # when the hub restarts, and a third person comes two hours later, then the lease outlasts that server, too
+    hub = hub_process(day, role)
+    ann, bob = hub.found(ann), hub.found(bob)
+    day.pass_until(day.now + timedelta(hours=2))
+    eve = asyncio.run(hub.start("eve"))
+    assert day.lease(lease.id).closes > day.now + timedelta(seconds=SERVER_SECONDS)
+
+    # when they stop one after the other, then the last one closes the lease
+    for server in (ann, bob):
+        asyncio.run(hub.stop(server))
+        assert not listener.told("pool-closing", lease=lease.id)
+    asyncio.run(hub.stop(eve))
+    assert listener.until("pool-closed", lease=lease.id)["nodes"] == 0
+    listener.until("receipt", lease=lease.id)
+    day.until_quiet()
 
 
 def _waiting(day: LabDay) -> list[dict[str, Any]]:

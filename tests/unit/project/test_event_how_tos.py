@@ -36,7 +36,7 @@ def valid(request: dict[str, Any]) -> bool:
 
 
 def pages() -> list[str]:
-    return [(RUN / f"open-from-{name}.md").read_text("utf-8") for name in ("ci", "a-pipeline")]
+    return [(RUN / f"open-from-{name}.md").read_text("utf-8") for name in ("ci", "a-pipeline", "jupyterhub")]
 
 
 def test_the_entries_of_the_how_tos_are_ones_that_a_lab_may_have() -> None:
@@ -46,7 +46,7 @@ def test_the_entries_of_the_how_tos_are_ones_that_a_lab_may_have() -> None:
         for block in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     ]
 
-    assert len(shown) == 3
+    assert len(shown) == 4
     for document in shown:
         assert Lab.model_validate({"name": "lab", **document}).events
 
