@@ -1,7 +1,10 @@
 """`cdk destroy` leaves the ledger and nothing else, and nothing grows for ever meanwhile."""
 
+import re
+
 import pytest
 
+from tests.checkout import ROOT
 from tests.infra.conftest import Template
 
 
@@ -81,3 +84,12 @@ def test_auto_scalings_events_of_the_pools_wake_the_guard(controller: Template) 
     }
     for target in rule["Targets"]:
         assert target["DeadLetterConfig"]
+
+
+def test_terraform_waits_longer_than_the_last_close_takes(controller: Template) -> None:
+    file = (ROOT / "docs/how-to/set-up/terraform/lamplighter.tf").read_text("utf-8")
+    waits = file.partition('resource "aws_cloudformation_stack" "controller"')[2]
+    (closed,) = controller.of_type("Custom::LamplighterLastClosed").values()
+
+    minutes = int(re.findall(r'delete = "(\d+)m"', waits)[0])
+    assert minutes * 60 > int(closed["Properties"]["ServiceTimeout"])

@@ -11,9 +11,11 @@ from moto.sns.models import sns_backends
 
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.labfile import file as labfile
+from local.assembly import synthesise
 from local.cloud import Cloud
 from local.demo.observations import Sample
 from tests.scenarios.deployed_lab import NOON, deployed_lab
+from tests.scenarios.deploys.terraform import Terraform
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
@@ -191,6 +193,47 @@ def test_a_cluster_whose_authority_has_no_key_identifiers_is_well(adopted: LabDa
     said = [line["said"] for line in lines if line["check"] == "endpoint" and line["outcome"] == "ok"]
     assert said[0] == f"the Kubernetes API of cluster {CLUSTER} answers, and functions can reach it"
     assert said[1].startswith(f"the certificate authority of cluster {CLUSTER} has no key identifiers")
+
+
+def test_terraform_deploys_changes_and_destroys_a_lab(adopted: LabDay, tmp_path: Path) -> None:
+    # given the cluster without a lab, and the how-to's file in a project with another lab for it
+    terraform = Terraform(adopted, tmp_path)
+    assert adopted.cloud.destroy("adopted-lab-controller").status == "DELETE_COMPLETE"
+    path = tmp_path / "lab.yaml"
+    path.write_text(LAB.replace("adopted-lab", "terraform-lab"), "utf-8")
+    first = synthesise(path).folder
+    terraform.uses(first)
+
+    # when Terraform applies it, then the lab stands, and a second plan has nothing to do
+    applied = terraform.run("apply", "-auto-approve")
+    assert applied.code == 0, applied
+    assert (
+        json.loads(terraform.run("output", "-json").stdout)["lamplighter"]["value"]["LabName"]
+        == "terraform-lab"
+    )
+    [row] = adopted.command("windows", "--json").rows
+    assert row["window"] == "evening"
+    plan = terraform.run("plan", "-detailed-exitcode")
+    assert plan.code == 0, plan
+
+    # when the lab has another window, then an apply deploys it, and its objects replace the former ones only after that
+    path.write_text(path.read_text("utf-8").replace("evening", "night"), "utf-8")
+    terraform.uses(synthesise(path).folder)
+    changed = terraform.run("apply", "-auto-approve")
+    assert changed.code == 0, changed
+    said = changed.stdout
+    assert said.index('-controller"]: Modifications complete') < said.index("Destroying")
+    assert [row["window"] for row in adopted.command("windows", "--json").rows] == ["night"]
+
+    # when a lease is open, then a destroy closes it first, and nothing but the ledger is left
+    opened = adopted.command("open", "1", "for", "2h", "--wait", "--json")
+    assert opened.code == 0, opened
+    destroyed = terraform.run("destroy", "-auto-approve")
+    assert destroyed.code == 0, destroyed
+    assert adopted.live() == ()
+    tables = adopted.api("dynamodb").list_tables()["TableNames"]
+    assert "terraform-lab-ledger" in tables
+    assert terraform.run("state", "list").stdout == ""
 
 
 def let_in(lab: LabDay) -> None:
