@@ -199,11 +199,12 @@ mutants: .venv/.mutants
 
 # One set of versions: the lock of everything also holds for its parts.
 lock: .venv/.begun
-	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/dev.in -o requirements/dev.txt
+	@$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+		pyproject.toml --extra local requirements/dev.in -o requirements/dev.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
 		requirements/mutants.in -c requirements/dev.txt -o requirements/mutants.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
-		requirements/run.in -c requirements/dev.txt -o requirements/run.txt
+		pyproject.toml --extra local requirements/run.in -c requirements/dev.txt -o requirements/run.txt
 	$(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes requirements/go.in -o requirements/go.txt
 	$(BIN)/uv pip compile -q --python-version 3.13 --python-platform aarch64-manylinux2014 --generate-hashes \
 		lambdas/requirements.in -c requirements/dev.txt -o lambdas/requirements.txt

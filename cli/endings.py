@@ -12,6 +12,8 @@ from lamplighter.adapters.aws.calls import error_code
 from lamplighter.errors import BadInput, LamplighterError, OutsideFailed, Refused
 
 NO, BAD_INPUT, OUTSIDE = 1, 2, 3
+OUR_MODULES = frozenset({"cli", "handlers", "lamplighter", "local", "stacks"})
+OF_DEPLOY = frozenset({"aws_cdk", "constructs", "jsii"})
 MOST_OF_A_FAULT = 200
 EXPIRED = frozenset({"ExpiredToken", "ExpiredTokenException", "TokenRefreshRequired"})
 UNKNOWN = frozenset(
@@ -44,6 +46,9 @@ def ending(error: Exception) -> tuple[str, int]:
         return _outside(error)
     if isinstance(error, OSError):
         return in_line(f"the operating system refused: {error}"), OUTSIDE
+    extra = missing_extra(error)
+    if extra is not None:
+        return extra, BAD_INPUT
     fault = " ".join(f"{type(error).__name__}: {error}".split())[:MOST_OF_A_FAULT]
     return (
         f"lamplighter itself has a bug ({fault}): repeat the command with LAMPLIGHTER_TRACEBACK=1 and report "
@@ -53,7 +58,16 @@ def ending(error: Exception) -> tuple[str, int]:
 
 def is_bug(error: Exception) -> bool:
     """Whether the error is a bug of this program, so that its traceback is of use."""
-    return not isinstance(error, (LamplighterError, OSError))
+    return not isinstance(error, (LamplighterError, OSError)) and missing_extra(error) is None
+
+
+def missing_extra(error: Exception) -> str | None:
+    """What to install, where a package of an extra is missing; None for every other error."""
+    module = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if not module or module in OUR_MODULES:
+        return None
+    caller, extra = ("app.py", "deploy") if module in OF_DEPLOY else ("lamplighter local", "local")
+    return f"`{caller}` needs the extra {extra}: uv tool install 'lamplighter[{extra}]' (no package {module} here)"
 
 
 def _outside(error: LamplighterError) -> tuple[str, int]:

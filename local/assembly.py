@@ -20,7 +20,7 @@ from local.stack_template import StackTemplate
 from local.synthesis.synthesiser import CHECKOUT, Synthesiser
 
 #: The sources of an assembly, beside the lab.
-SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/dev.txt")
+SOURCES = ("app.py", "cdk.json", "stacks", "lambdas", "requirements/run.txt")
 #: How many assemblies are kept; one is about 150 MB.
 KEPT = 3
 

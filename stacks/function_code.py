@@ -10,11 +10,10 @@ from functools import cache
 from pathlib import Path
 
 from lamplighter.lab.model import Lab
-from stacks import archive, built_folder, bytecode
-from stacks.layer import CHECKOUT
+from stacks import archive, built_folder, bytecode, runtime_python
 
-CODE = CHECKOUT / ".build" / "code"
-SOURCE = CHECKOUT / "lambdas"
+CODE = runtime_python.BUILD / "code"
+SOURCE = runtime_python.CHECKOUT / "lambdas"
 ARCHIVE = "code.zip"
 PACKAGES = ("handlers", "lamplighter")
 MOUNTED_AT = "/var/task"

@@ -16,7 +16,7 @@ from stacks import archive, built_folder, bytecode, layer_contents, runtime_pyth
 
 CHECKOUT = runtime_python.CHECKOUT
 LOCK = CHECKOUT / "lambdas" / "requirements.txt"
-LAYER = CHECKOUT / ".build" / "layer"
+LAYER = runtime_python.BUILD / "layer"
 ARCHIVE = "layer.zip"
 
 PYTHON_VERSION = runtime_python.VERSION

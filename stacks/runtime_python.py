@@ -1,7 +1,7 @@
 """Finds a Python of the functions' minor version on the machine that synthesises: it compiles their bytecode.
 
-It is this interpreter, or another one on the machine, or one that uv downloads into the checkout. `make synth` looks
-for one in a step before the synthesis, which uses that one and no network.
+It is this interpreter, or another one on the machine, or one that uv downloads into the build folder. `make synth`
+looks for one in a step before the synthesis, which uses that one and no network.
 """
 
 import os
@@ -14,7 +14,13 @@ from stacks import pythons
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 VERSION = pythons.RUNTIME
-FOLDER = CHECKOUT / ".build" / "python"
+BUILD = (
+    CHECKOUT / ".build"
+    if (CHECKOUT / "pyproject.toml").exists()
+    else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lamplighter" / "build"
+)
+"""What takes long to build: in a checkout, or in the user's cache, as an installed package is not written to."""
+FOLDER = BUILD / "python"
 FOUND = "found"
 """The file with the path of the Python that was found."""
 DOWNLOAD_SECONDS = 300
