@@ -26,6 +26,7 @@ app = typer.Typer(
 
 PANELS = {
     "Plan": (
+        "cli.plan.new",
         "cli.plan.check",
         "cli.plan.simulate",
         "cli.plan.windows",

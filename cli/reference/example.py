@@ -31,10 +31,10 @@ _PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./@+-]*|[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]
 _WORDS_OF_YAML = ("true", "false", "null", "yes", "no", "on", "off")
 
 
-def example() -> str:
+def example(head: str = HEAD) -> str:
     """The text of lab.yaml."""
     lab = Lab(name=NAME)
-    return HEAD + "\n" + "\n".join(_part(Lab, json.loads(lab.to_json()))) + "\n"
+    return head + "\n" + "\n".join(_part(Lab, json.loads(lab.to_json()))) + "\n"
 
 
 def _part(part: type[Part], values: dict[str, object]) -> Iterator[str]:

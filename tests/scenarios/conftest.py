@@ -30,6 +30,7 @@ FIRST = "misfortunes"
 ON_ONE_CLOUD = (
     "test_dead_for_a_day",
     "test_pages",
+    "test_wheel",
     "test_calendar_changes",
     "test_edits",
     "test_failed_scenario",
