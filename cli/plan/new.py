@@ -39,7 +39,7 @@ def command(
     \b
     Examples:
       lamplighter new my-lab
-      cd my-lab && npx aws-cdk deploy --all
+      cd my-lab && npx aws-cdk@2 deploy --all
     """
     texts = {"lab.yaml": example(HEAD), "app.py": APP, "cdk.json": settings(folder)}
     existing = [name for name in texts if os.path.lexists(folder / name)]
