@@ -25,10 +25,6 @@ RUNBOOK = {
         "The run of `<lab>-failsafe` names the pool in its input, and its last step says what failed. Run"
         " `lamplighter close POOL --yes --wait` for it, and check EC2 until the pool is at zero."
     ),
-    "dead-letters": (
-        "Read the queue `<lab>-dead-letters` without deleting: the message names the failed target and the reason."
-        " Then purge the queue, which ends the alarm."
-    ),
     "events-dead-letters": (
         "Read the queue `<lab>-events-dead-letters` without deleting: a request has the sender's `detail`, anything"
         " else is a run that told nothing. Pools open and close meanwhile. Then purge the queue, which ends the alarm."
@@ -170,6 +166,10 @@ GUARD = """## The guard
 
 A sweep sends pages to the same topic, without an alarm. It pages about each breach and its action, and if it cannot set
 a failsafe. In `watch` mode it only reports the breach. `lamplighter why POOL` shows the whole history.
+
+It also pages when the queue [`<lab>-dead-letters`](../../how-to/trouble/answer-a-page.md#dead-letters) has a message: a
+schedule, a plan, a notice or a request failed for good. It pages again for each further message, and every day until
+somebody purges the queue.
 """
 
 

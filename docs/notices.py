@@ -69,7 +69,7 @@ TAIL = """
 No workflow waits for a notification. If a topic refuses a message, the workflow's step gives it to the function
 `<lab>-notices` with the step `Tell`. The function tries asynchronously: at once, after a minute and after two more.
 Then the message goes to the dead-letter queue. If an address does not accept a message from SNS, SNS retries by its
-own rules. Then this message goes to the dead-letter queue too. The alarm `<lab>-dead-letters` pages for both.
+own rules. Then this message goes to the dead-letter queue too. The guard pages for both.
 
 The audit has `sent` for what the function `<lab>-notices` sends: `yes`, `later` (given to the function again) or `no`
 (its log has it). It has `paged` for the guard's pages: `yes`, or `no` if neither the topic nor that function took one.

@@ -149,7 +149,6 @@ class ControllerStack(Stack):
             "Alarms",
             lab=lab.name,
             swept=channels.swept,
-            dead_letters=channels.dead_letters,
             failsafe_failed=channels.failsafe_failed,
             pages=channels.pages,
         )

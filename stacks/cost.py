@@ -19,10 +19,12 @@ from stacks.constructs.http.throttle import REQUESTS_A_SECOND
 HOURS = Decimal(730)
 MINUTES_IN = {"minute": Decimal(1), "hour": Decimal(60), "day": Decimal(1440)}
 
-# Assumed per run, on the high side: each starts cold, which takes two of its three seconds. AWS bills Init since
-# August 2025 ("AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025).
-SECONDS_A_RUN = Decimal(3)
-READS_A_RUN = Decimal(20)
+# Each run is counted as if it started cold, though Lambda may keep a function from one sweep to the next. AWS bills
+# Init since August 2025 ("AWS Lambda standardizes billing for INIT Phase", AWS Compute Blog, 29 April 2025). Measured
+# on the embedded cloud, a new guard of 512 MiB is billed 1.16 s for an event with 12 calls (performance.md, Memory).
+# A sweep at rest makes 19 calls (`sweep-calls-at-rest`) of 15 ms: 1.27 s. Twelve of them are the ledger's.
+SECONDS_A_RUN = Decimal("1.3")
+READS_A_RUN = Decimal(15)
 WRITES_A_RUN = Decimal(1)
 LOGGED_GIB_A_RUN = Decimal(2) / 2**20
 
@@ -75,7 +77,7 @@ def controller(template: Template) -> list[CostLine]:
 def _idle(template: Template) -> list[CostLine]:
     """What runs, waits and watches while nobody uses the lab."""
     lines = []
-    runs_in_all = Decimal(0)
+    runs_in_all = counts = Decimal(0)
     functions = _named(template, "AWS::Lambda::Function")
     for rule in _of_type(template, "AWS::Events::Rule"):
         runs = _runs(rule)
@@ -84,6 +86,7 @@ def _idle(template: Template) -> list[CostLine]:
             if function is None:
                 continue
             runs_in_all += runs
+            counts += runs if "DEAD_LETTERS_URL" in function["Environment"]["Variables"] else 0
             gib = Decimal(function["MemorySize"]) / 1024
             each = SECONDS_A_RUN * gib * price("lambda_arm_gib_second") + price("lambda_request")
             lines.append(
@@ -99,6 +102,8 @@ def _idle(template: Template) -> list[CostLine]:
     )
     logged = runs_in_all * LOGGED_GIB_A_RUN
     lines.append(CostLine("logs", f"{logged * 1024:.0f} MiB", logged * price("logs_ingested_gib")))
+    if counts:
+        lines.append(CostLine("counts of dead letters", f"{counts:.0f}", counts * price("sqs_request")))
     polls = _queue(template)
     lines += [polls] if polls.amount else []
     alarms = len(_of_type(template, "AWS::CloudWatch::Alarm"))
@@ -226,7 +231,8 @@ Generated from the templates of the default lab, with events, by `make docs`. US
 
 {_table(idle)}
 
-Each run is counted as if it started cold.
+Each run is counted as if it started cold, with the time that
+[the embedded cloud measured](performance.md#memory). An account has ten alarms free.
 
 A lab with NodePools pays {_shown(polls)} more, for Lambda's polls of the queue of EC2's events. An account has a
 million requests to SQS a month free, which the queues of Slack and of events use too. Instances that others in the

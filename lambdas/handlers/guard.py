@@ -12,6 +12,7 @@ from uuid import uuid4
 from handlers import at_init
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.dead_letters import DeadLetters
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
 from lamplighter.adapters.aws.workflows import Workflows
@@ -53,6 +54,7 @@ def _guard_services() -> GuardServices:
         pages=telling.pages(),
         notices=telling.notices(),
         heartbeat=partial(Heartbeat(ENVIRONMENT.swept_topic).beat, "every pool was judged"),
+        dead_letters=lambda: _dead_letters().count(),
         claims=Claims(ENVIRONMENT.cluster_name),
         instances=cache(Instances),
         close_lab=ENVIRONMENT.close_lab,
@@ -64,6 +66,11 @@ def _guard_services() -> GuardServices:
             ENVIRONMENT.cluster_function, {"step": "GiveBack", "run": {"command": {"pool": pool}}}
         ),
     )
+
+
+@cache
+def _dead_letters() -> DeadLetters:
+    return DeadLetters(ENVIRONMENT.dead_letters_url)
 
 
 @cache

@@ -1,12 +1,13 @@
 """Alarms that page when Lamplighter itself fails, on metrics that AWS keeps anyway. Each costs 0.10 USD a month.
 
-A failed schedule, rule, sweep or plan ends in the dead-letter queue, which the first alarm watches. A failed failsafe
-has a queue and an alarm of its own. The third alarm fires when no sweep ends well, for any reason. The guard pages
-about broken laws, through the same topic.
+A failed failsafe has a queue and an alarm, so that its page needs none of our functions. The other alarm fires when no
+sweep ends well, for any reason. The guard pages about broken laws, through the same topic, and about a failed schedule,
+rule, plan or notice, which ends in the dead-letter queue: a sweep that cannot read this queue has not ended well.
 
-Other failures end in one of these alarms, so they have none of their own: a throttled function's sweep is missing, its
-event or its record of the stream is a dead letter within 15 minutes, and a failed or timed-out run has a rule or the
-guard. Only a queue from which nobody takes forgets its messages without a dead letter: `observability.queue_alarms`.
+Other failures end in one of these pages, so they have no alarm of their own: a throttled function's sweep is missing,
+its event or its record of the stream is a dead letter within 15 minutes, and a failed or timed-out run has a rule or
+the guard. Only a queue from which nobody takes forgets its messages without a dead letter:
+`observability.queue_alarms`.
 """
 
 from aws_cdk import Duration
@@ -36,7 +37,6 @@ class Alarms(Construct):
         *,
         lab: str,
         swept: sns.ITopic,
-        dead_letters: sqs.IQueue,
         failsafe_failed: sqs.IQueue,
         pages: sns.ITopic,
     ) -> None:
@@ -79,23 +79,6 @@ class Alarms(Construct):
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )
         failed.add_alarm_action(actions.SnsAction(pages))
-        undelivered = cloudwatch.Alarm(
-            self,
-            "DeadLetters",
-            alarm_name=f"{lab}-dead-letters",
-            alarm_description=(
-                f"Something of {lab} failed for good: a schedule, a sweep, a plan, a notice or a request from Slack;"
-                f" the queue {lab}-dead-letters says what"
-            ),
-            metric=dead_letters.metric_approximate_number_of_messages_visible(
-                period=Duration.minutes(5), statistic="Maximum"
-            ),
-            threshold=1,
-            comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-            evaluation_periods=1,
-            treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
-        )
-        undelivered.add_alarm_action(actions.SnsAction(pages))
 
 
 def waiting_alarm(

@@ -8,13 +8,18 @@ from tests.infra.conftest import Template
 
 
 def test_an_idle_controller_costs_less_than_a_dollar_a_month_slack_included(controller: Template) -> None:
-    """Beside the polls of Slack's queue, of which an account has a million a month free."""
-    lines = {line.what: line for line in cost.slack(controller.document)}
-    polls = lines.pop("polls of the queue")
-    idle = cost.total([*cost.controller(controller.document), *lines.values()])
-    assert idle < 1
-    assert polls.counted.startswith("657000 long polls")
-    assert idle + polls.amount < Decimal("1.25")
+    """The polls of Slack's queue counted, of which an account has a million a month free."""
+    slack = cost.slack(controller.document)
+    assert [line.counted for line in slack if line.what == "polls of the queue"] == [
+        "657000 long polls of 20 s by 5 pollers"
+    ]
+    assert cost.total([*cost.controller(controller.document), *slack]) < 1
+
+
+def test_the_guard_counts_the_dead_letters_in_place_of_an_alarm(controller: Template) -> None:
+    lines = {line.what: line.counted for line in cost.controller(controller.document)}
+    assert lines["counts of dead letters"] == "8760"
+    assert lines["alarms"].startswith("2 of")
 
 
 def test_a_flood_of_slacks_address_is_bounded_in_money() -> None:

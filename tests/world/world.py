@@ -258,6 +258,7 @@ class World:
             "FAILSAFE_DLQ_ARN": self.arn("sqs", "failsafe-failed"),
             "SWEPT_TOPIC_ARN": self.arn("sns", "swept"),
             "DEAD_LETTERS_ARN": self.arn("sqs", "dead"),
+            "DEAD_LETTERS_URL": "https://sqs.world/dead",
             "WINDOW_ROLE_ARN": role,
             "RESTORE_ROLE_ARN": role,
             **{

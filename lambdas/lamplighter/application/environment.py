@@ -59,6 +59,11 @@ class Environment:
         return _of("DEAD_LETTERS_ARN")
 
     @property
+    def dead_letters_url(self) -> str:
+        """The same queue, where the guard counts (function `guard`)."""
+        return _of("DEAD_LETTERS_URL")
+
+    @property
     def window_role(self) -> str:
         return _of("WINDOW_ROLE_ARN")
 

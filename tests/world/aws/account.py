@@ -16,7 +16,8 @@ def services(secret: Json, buckets: dict[str, dict[str, Json]]) -> dict[str, obj
     return {
         "s3": S3(buckets),
         "sqs": SimpleNamespace(
-            get_queue_url=lambda QueueName: {"QueueUrl": f"https://sqs.world/{QueueName}"}
+            get_queue_url=lambda QueueName: {"QueueUrl": f"https://sqs.world/{QueueName}"},
+            get_queue_attributes=lambda **_: {"Attributes": {"ApproximateNumberOfMessages": "0"}},
         ),
         "sts": SimpleNamespace(get_caller_identity=_caller),
         "secretsmanager": SimpleNamespace(

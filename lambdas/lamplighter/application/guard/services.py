@@ -56,6 +56,8 @@ class GuardServices:
     connect: Callable[[], "Connection"]
     heartbeat: Callable[[], None] = lambda: None
     """Reports that a sweep succeeded: it judged every pool, did everything, and the planner ran lately."""
+    dead_letters: Callable[[], int] = lambda: 0
+    """How much lies in the lab's queue of what failed for good."""
     wake_planner: Callable[[], None] = lambda: None
     """Starts the planner without waiting for it."""
     give_back: Callable[[str], None] = lambda _: None

@@ -11,6 +11,7 @@ from lamplighter.application import metrics
 from lamplighter.application.failures import going_on
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.controllers import found_faults
+from lamplighter.application.guard.dead_letters import page_dead_letters
 from lamplighter.application.guard.facts import gather
 from lamplighter.application.guard.money import count
 from lamplighter.application.guard.overrides import give_back_forgotten
@@ -55,6 +56,8 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
         reconcile(guard_services, lab_facts, leases)
     with going_on(failures, "GPU settings"):
         give_back_forgotten(guard_services, leases)
+    with going_on(failures, "dead letters"):
+        page_dead_letters(guard_services)
     failures += guard_services.unread
     if failures:
         raise OutsideFailed("; ".join(failures))

@@ -1,0 +1,30 @@
+"""How many messages the lab's queue of dead letters has."""
+
+from typing import TYPE_CHECKING
+
+from lamplighter.adapters.aws.calls import client, outside
+from lamplighter.adapters.border import border
+from lamplighter.values.whole_number import whole_number
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+
+@border
+class DeadLetters:
+    """`queue` is its address."""
+
+    def __init__(self, queue: str, sqs: "SQSClient | None" = None) -> None:
+        self._queue = queue
+        self._sqs: SQSClient = sqs or client("sqs")
+
+    def count(self) -> int:
+        """Those that nobody is reading now, nearly: SQS counts a minute late."""
+        with outside("sqs:GetQueueAttributes", self._queue):
+            answer = self._sqs.get_queue_attributes(
+                QueueUrl=self._queue, AttributeNames=["ApproximateNumberOfMessages"]
+            )
+        count = whole_number(answer["Attributes"]["ApproximateNumberOfMessages"])
+        if count is None:
+            raise ValueError(f"SQS counts {answer['Attributes']}")
+        return count
