@@ -11,7 +11,7 @@ from lamplighter.domain.capacity.evidence import Claim
 from lamplighter.domain.guard.breach import Breach, EarlierBreach, GuardAction, Rule
 from lamplighter.domain.guard.facts import PoolFacts
 from lamplighter.domain.guard.guard import sweep
-from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP
+from lamplighter.domain.guard.node_pools.outside import LEFT_FOR, NEXT_SWEEP, UNHEARD
 from lamplighter.domain.guard.node_pools.outside_instance import OutsideInstance, outside_instance
 from lamplighter.reasons.reason import in_english
 from tests.builders.guard_facts import instance, pool
@@ -85,6 +85,25 @@ def test_a_report_without_an_announcement_is_none() -> None:
     """While Kubernetes was silent, or a pool was watched, the guard said that it ends nothing."""
     only_said = earlier_of("theirs", 5 * MINUTE, GuardAction.SAY)
     assert judged(replace(facts(one()), earlier=(only_said,))) == [(GuardAction.PAGE, "theirs", ())]
+
+
+@pytest.mark.parametrize(
+    ("tries", "heard", "expected"),
+    [
+        ((10 * MINUTE, 5 * MINUTE), False, GuardAction.PAGE),
+        ((10 * MINUTE, 5 * MINUTE), True, GuardAction.END_CLAIMS),
+        ((UNHEARD - timedelta(seconds=1), 5 * MINUTE), False, GuardAction.PAGE),
+        ((UNHEARD, 10 * MINUTE, 5 * MINUTE), False, GuardAction.END_CLAIMS),
+    ],
+    ids=["nobody heard", "heard at last", "not long enough", "money runs"],
+)
+def test_an_announcement_that_nobody_took_is_tried_again_for_a_while(
+    tries: tuple[timedelta, ...], heard: bool, expected: GuardAction
+) -> None:
+    earlier = [replace(earlier_of("theirs", ago), unsent=True) for ago in tries]
+    earlier[-1] = replace(earlier[-1], unsent=not heard)
+
+    assert [each[0] for each in judged(replace(facts(one()), earlier=tuple(earlier)))] == [expected]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """GPU instances of the cluster that belong to no pool of the lab, such as those of another NodePool.
 
-The guard reports each. In the lab's own cluster, where it enforces on every pool, it also ends them, after the sweep
-that found them has said so: through their NodeClaim, or in EC2 where they have none. It leaves alone
+The guard reports each. In the lab's own cluster, where it enforces on every pool, it also ends them, after a sweep has
+said so and somebody took it, or nobody did for `UNHEARD`: through their NodeClaim, or in EC2 where they have none. It
+leaves alone
 
 - every instance with the tags of a pool, also of one that it only watches, and all that the lab has always on;
 - every instance of a capacity that another lab claims: that lab guards it;
@@ -11,7 +12,7 @@ that found them has said so: through their NodeClaim, or in EC2 where they have 
 outside_instance.py has the instances as values, and application/guard/outside.py reads them.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from enum import Enum, auto
 from itertools import groupby
@@ -23,6 +24,8 @@ from lamplighter.reasons.reason import Reason, first_of, reason
 
 NEXT_SWEEP = timedelta(minutes=4)
 """Sweeps are five minutes apart, and an event starts one more: the notice is at least so old when the guard acts."""
+UNHEARD = timedelta(minutes=15)
+"""For so long an announcement that neither topic nor function takes is tried again. Then the guard acts: money runs."""
 GRACE = timedelta(minutes=10)
 """How long pods may take when the guard deletes the NodeClaim of such an instance."""
 LEFT_FOR = timedelta(minutes=20)
@@ -126,13 +129,17 @@ def _ended(way: _Way, finding: Reason, found: tuple[OutsideInstance, ...]) -> Re
 
 
 def _announced_at(facts: PoolFacts, subject: str) -> datetime | None:
-    """When a sweep of the last hour first announced its end, or ended it. A report alone announces nothing."""
-    instants: Iterable[datetime] = (
-        earlier.at
+    """When somebody first took the announcement of its end in the last hour, or nobody did for long enough.
+
+    A report alone announces nothing.
+    """
+    announced = [
+        earlier
         for earlier in facts.earlier
         if (earlier.rule, earlier.subject) == (Rule.GPU_OUTSIDE_POOLS, subject)
         and earlier.action != GuardAction.SAY
-    )
+    ]
+    instants = (each.at for each in announced if not each.unsent or facts.now - each.at >= UNHEARD)
     return min(instants, default=None)
 
 
