@@ -73,6 +73,6 @@ own rules. Then this message goes to the dead-letter queue too. The guard pages 
 
 The audit has `sent` for what the function `<lab>-notices` sends: `yes`, `later` (given to the function again) or `no`
 (its log has it). It has `paged` for the guard's pages: `yes`, or `no` if neither the topic nor that function took one.
-Then the next sweep sends it again. For other notifications of the guard, and those of the planner and the doctor, only
-the function's log says that a topic refused one.
+Then the next sweep sends it again. What the planner has to say comes again with its next runs, for three hours. For
+other notifications of the guard, and those of the doctor, only the function's log says that a topic refused one.
 """

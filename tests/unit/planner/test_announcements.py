@@ -26,6 +26,13 @@ from tests.unit.planner.test_planner import EVENING, LATE, deployed
 
 WRITES = ("put_item", "update_item", "delete_item", "transact_write_items")
 COURSE = {"name": "course", "nodes": 1, "calendar": "https://school.example/course.ics"}
+NOTICES = [
+    "lab: the calendar of window course",
+    "lab: window evening did not open on 2026-11-20",
+    "lab: window evening will not open on 2026-11-20",
+    "lab: window late does not open on 2026-11-20",
+]
+TOLD = ("course-calendar", "missed", "foreseen", "skipped")
 MOST = 32
 """More writes than the planner makes here."""
 
@@ -73,14 +80,9 @@ def test_whichever_answer_is_lost_each_notice_comes_once(lab: LabOnMoto, number:
         except OutsideFailed:
             assert before > 0 >= ledger.left
 
-    assert sent() == [
-        "lab: the calendar of window course",
-        "lab: window evening did not open on 2026-11-20",
-        "lab: window evening will not open on 2026-11-20",
-        "lab: window late does not open on 2026-11-20",
-    ]
+    assert sent() == NOTICES
     trail = [entry.kind for entry in lab.capacity.ledger.audit("gpu", EIGHT - timedelta(hours=1))]
-    for kind in ("course-calendar", "missed", "foreseen", "skipped"):
+    for kind in TOLD:
         assert trail.count(kind) == 1, trail
     if number == MOST:
         assert ledger.left > 0
@@ -94,6 +96,22 @@ def test_a_notice_that_nobody_took_comes_with_the_next_run_and_once(lab: LabOnMo
         planner.notices = heard if minutes else Notices(f"arn:aws:sns:{REGION}:123456789012:gone")
         plan_all(planner)
         assert len(sent()) == (minutes > 0)
+
+
+@pytest.mark.parametrize("unheard", [(0,), (0, 60), (240,), (0, 120, 240)])
+def test_each_notice_that_nobody_took_comes_again_and_once(lab: LabOnMoto, unheard: tuple[int, ...]) -> None:
+    planner = deployed(lab, EVENING, {**LATE, "except": ["2026-11-20"]}, COURSE)
+    planner.fetch = lambda _address: calendar("DTSTART:20261124T190000|DURATION:PT2H")
+    heard = planner.notices
+    lab.lease(opens=60, closes=180)
+    for minutes in (0, 60, 120, 240, 300, 360):
+        lab.at(minutes)
+        planner.notices = Notices(f"arn:aws:sns:{REGION}:123456789012:gone") if minutes in unheard else heard
+        plan_all(planner)
+
+    assert sent() == NOTICES
+    trail = [entry.kind for entry in lab.capacity.ledger.audit("gpu", EIGHT - timedelta(hours=1))]
+    assert [trail.count(kind) for kind in TOLD] == [1] * len(TOLD), trail
 
 
 def test_an_entry_that_an_older_release_wrote_has_sent_its_notice(lab: LabOnMoto) -> None:

@@ -1,7 +1,8 @@
 """The planner's notices: a window that does not open, will not open, or opens after all.
 
 The planner writes each to the trail and sends it, once; it says the same thing again only when it changes. A notice
-comes before the lease that it is about is written: a run that comes again finds the lease as it was.
+comes before the lease that it is about is written: a run that comes again finds the lease as it was. So does the next
+run after a notice that nobody took.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -54,17 +55,18 @@ class PlannerNotices:
         subject = reason("notice.not-opening.subject", window=skipped.window, date=skipped.date)
         self._say(f"skip-{skipped.window}-{opening}", entry, "not-opening", subject)
 
-    def did_not_open(self, lease: Lease, why: Said) -> None:
-        """The time of a planned window is over: the lab was paused, or nobody decided on it."""
+    def did_not_open(self, lease: Lease, why: Said) -> bool:
+        """The time of a planned window is over: the lab was paused, or nobody decided on it. Whether it is told."""
         what = reason("calendar.trail.missed", **_named(lease))
         entry = Entry(self._now, lease.pool, "missed", WHO, what, why, lease.id)
-        self._say(f"missed-{lease.id}", entry, "missed", reason("notice.missed.subject", **_named(lease)))
+        subject = reason("notice.missed.subject", **_named(lease))
+        return self._say(f"missed-{lease.id}", entry, "missed", subject)
 
-    def outlook(self, lease: Lease, before: Said | None) -> None:
-        """A planned window that will be refused as things stand, or will be granted after all."""
+    def outlook(self, lease: Lease, before: Said | None) -> bool:
+        """A planned window that will be refused as things stand, or will be granted after all. Whether it is told."""
         if lease.refusal == before or (lease.refusal is not None and isinstance(before, str)):
             # An older release kept a sentence and has sent it: the same refusal is not sent again as a code.
-            return
+            return True
         if lease.refusal is None:
             what = reason("calendar.trail.opens-after-all", **_named(lease))
             why: Said = reason("calendar.no-longer", before=before or "")
@@ -77,7 +79,7 @@ class PlannerNotices:
         changes = [each.why for each in trail if (each.kind, each.lease) == (entry.kind, lease.id)]
         # The last one is this change where a run before wrote it and did not come to write the lease.
         number = len(changes) - (changes[-1:] == [why])
-        self._say(f"foreseen-{lease.id}-{number}", entry, "foreseen", subject)
+        return self._say(f"foreseen-{lease.id}-{number}", entry, "foreseen", subject)
 
     def budget_used(self, use: "BudgetUse", period: str) -> None:
         """So much of a budget is used, or too much is planned: said before a lease is refused for it.
@@ -118,11 +120,11 @@ class PlannerNotices:
         why = reason("calendar.schedules-differed")
         self._ledger.append_audit(Entry(self._now, pool, "rescheduled", WHO, what, why))
 
-    def _say(self, key: str, entry: Entry, kind: str, subject: Reason, about: str | None = None) -> None:
+    def _say(self, key: str, entry: Entry, kind: str, subject: Reason, about: str | None = None) -> bool:
         announcement = Announcement(kind, subject, phrases.reason_sentence(entry.why))
         clock = phrases.clock_and_date(self._texts, zones.zone(self._lab.time_zone))
         notice = notification.of(self._lab.name, about or entry.pool, announcement, self._texts, clock)
-        once(self._ledger, key, entry, lambda: self._notices.say(notice))
+        return once(self._ledger, key, entry, lambda: self._notices.say(notice))
 
 
 def _named(lease: Lease) -> dict[str, str]:

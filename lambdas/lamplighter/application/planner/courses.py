@@ -199,7 +199,8 @@ class _Poll:
         told: Reason | Sentences | None = news(window.name, before, after, change(old, new))
         if told is not None:
             what = Sentences((told, remark)) if remark and text is not None else told
-            self._say(window, what, before, after)
+            if not self._say(window, what, before, after):
+                return after
         self._ledger.keep_course_copy(window.name, after)
         return after
 
@@ -225,14 +226,14 @@ class _Poll:
         what: Reason | Sentences,
         before: "CourseCopy | None",
         after: "CourseCopy",
-    ) -> None:
-        """Say it before the copy is kept: a run that comes again finds the same news."""
+    ) -> bool:
+        """Say it before the copy is kept: a run that comes again finds the same news. Whether somebody took it."""
         last = before.tried if before else None
         digest = hashlib.sha256(f"{one_line(what)}{after.text}{last}".encode()).hexdigest()[:12]
         why = after.problem or reason("calendar.course.read")
         entry = Entry(self._now, self._lab.pool_of(window), "course-calendar", "planner", what, why)
         key = f"course-{window.name}-{digest}"
-        once(self._ledger, key, entry, lambda: _send(self._lab, self._notices, window, what))
+        return once(self._ledger, key, entry, lambda: _send(self._lab, self._notices, window, what))
 
 
 def _source(window: "Window") -> tuple[str, str | None]:

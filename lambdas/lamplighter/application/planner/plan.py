@@ -283,13 +283,14 @@ def _write(  # noqa: PLR0917
     ledger, before = planner_services.lease_services.ledger, {lease.id: lease for lease in known}
     for lease in made.write:
         old = before.get(lease.id)
-        planner_notices.outlook(lease, old.refusal if old else None)
-        ledger.plan(lease)
+        before_it = old.refusal if old else None
+        told = planner_notices.outlook(lease, before_it)
+        ledger.plan(lease if told else replace(lease, refusal=before_it))
         if old is None or replace(old, refusal=lease.refusal) != lease:
             planner_notices.planned(lease, notes)
     for lease in made.take_back:
-        if lease.closes <= now:
-            planner_notices.did_not_open(lease, _missed(lease, planner_services))
+        if lease.closes <= now and not planner_notices.did_not_open(lease, _missed(lease, planner_services)):
+            continue  # the next run finds it again
         ledger.unplan(lease.pool, lease.id)
         if lease.closes > now:
             planner_notices.taken_back(lease)
