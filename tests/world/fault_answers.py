@@ -8,7 +8,7 @@ unknown. The ledger, Slack and the bucket are put back before the next case.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from types import TracebackType
 from typing import Any, Self
@@ -37,7 +37,7 @@ from tests.world.world import World
 
 Json = dict[str, Any]
 START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
-ORDER, BUTTON = "open big 1 for 20m", "tell-me"
+ORDER = "open big 1 for 20m"
 AGAIN, APART, HOUR = 3, timedelta(minutes=2), timedelta(hours=1)
 """How often a function is called after its fault is over, and how long after: the planner is, every hour."""
 COURSE = {"name": "course", "pool": "big", "nodes": 1, "calendar": ADDRESS}
@@ -72,7 +72,7 @@ class Answers:
         play = Play(world, 3)
         world.run(timedelta(minutes=6))
         for pool in ("big", "gpu"):
-            play.step(Step("open", pool, number=1, minutes=60))
+            play.step(Step("open", pool, number=1, minutes=55))
         play.step(Step("asks", "gpu", number=2, minutes=30))
         for pool in ("big", "gpu"):
             play.chat.presses(TEACHER, "tell-me", p=pool, n=1, s=1800)
@@ -81,6 +81,12 @@ class Answers:
         world.run(timedelta(minutes=8))
         play.step(Step("close", "big", number=1))
         world.run(timedelta(minutes=10))
+        [lease] = [each.id for each in Ledger("gpu-lab-ledger").leases("gpu") if each.granted]
+        self._pressed: dict[str, Json] = {
+            "tell-me": {"p": "gpu", "n": 2, "s": 1800},
+            "approve": {"a": play.chat.asks[-1]},
+            "extend": {"l": lease, "s": 600},
+        }
         self._items = dict(world.dynamodb.items)
         self._sorted = {key: list(kept) for key, kept in world.dynamodb._sorted.items()}
         self._now, self._executions = world.now, dict(world.workflows.executions)
@@ -187,8 +193,8 @@ class Answers:
                 planned = [" ".join(key) for key in sorted(keys) if not self._runs(*key)]
                 return [*planned, *["a notice"] * len(world.said)]
             case "slack":
-                # A request that a call fails is answered with that.
-                return ["an answer"] * len(world.slack.told)
+                # A request that a call fails is answered with that. Its asker hears of an approval beside that.
+                return ["an answer" for each in world.slack.told if "Approved by" not in str(each["text"])]
         # An offer ends ten minutes after it was made.
         return [re.sub(r"by \d\d:\d\d", "in time", text) for text in world.slack.said]
 
@@ -216,7 +222,7 @@ class Answers:
         return lambda: self._call("planner", {})
 
     def _slack(self, _faults: object) -> Callable[[], object]:
-        """A question, a button and an order: the queue hands out what failed, and the board gives late answers."""
+        """A question, buttons and an order: the queue hands out what failed, and the board gives late answers."""
         typed = {
             text: {
                 "channel_id": CHANNEL,
@@ -227,9 +233,13 @@ class Answers:
             }
             for text in ("status", ORDER)
         }
-        forms = {**typed, BUTTON: {"payload": json.dumps(self._press(BUTTON))}}
+        forms = {**typed, **{name: {"payload": json.dumps(self._press(name))} for name in self._pressed}}
         left = {name: self._signed(name, form) for name, form in forms.items()}
-        ordered = self._key(left)
+        ordered = {
+            f"slack-open-{self._key(left[ORDER])}": "big",
+            f"slack-open-{self._pressed['approve']['a']}": "gpu",
+            f"slack-extend-{self._key(left['extend'])}": "gpu",
+        }
 
         def call() -> None:
             if left:
@@ -239,13 +249,14 @@ class Answers:
                     for name in left.keys() - again:
                         del left[name]
             if not self.world.functions.faults and not left:
-                Ledger("gpu-lab-ledger").decide("big", Decision(ordered, "refused", "no", self._now))
+                for command, pool in ordered.items():
+                    Ledger("gpu-lab-ledger").decide(pool, Decision(command, "refused", "no", self._now))
                 self._call("board", {"Records": self._records()})
 
         return call
 
     def _press(self, action: str) -> Json:
-        pressed = {"action_id": action, "value": json.dumps({"p": "gpu", "n": 2, "s": 1800})}
+        pressed = {"action_id": action, "value": json.dumps(self._pressed[action])}
         user = {"id": TEACHER, "username": "tom"}
         where = {"channel": {"id": CHANNEL}, "response_url": HOOK, "trigger_id": str(self._asked)}
         return {"type": "block_actions", "team": {"id": "T1"}, "user": user, "actions": [pressed], **where}
@@ -262,10 +273,10 @@ class Answers:
             "messageAttributes": {name: {"stringValue": value} for name, value in values.items()},
         }
 
-    def _key(self, messages: Mapping[str, Json]) -> str:
-        message = messages[ORDER]
+    @staticmethod
+    def _key(message: Json) -> str:
         stamp = message["messageAttributes"][STAMP]["stringValue"]
-        return f"slack-open-{signature.key_of(stamp, message['body'].encode())}"
+        return signature.key_of(stamp, message["body"].encode())
 
     def _deploy(self, faults: tuple[Fault, ...]) -> Callable[[], object]:
         return deploying(self.world, faults, self._unanswered)

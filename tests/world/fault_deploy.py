@@ -1,5 +1,6 @@
 """Steps of a deploy and of a destroy, while a call of our function fails: CloudFormation gets an answer to each."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -8,6 +9,18 @@ from tests.world.world import World
 
 Json = dict[str, Any]
 GROUP = {"Cluster": "gpu-lab", "Nodegroup": "gpu-lab-ng-big"}
+LOGS = {"LogGroup": "/aws/eks/gpu-lab/cluster", "Cluster": "gpu-lab"}
+
+
+def _groups(labels: str) -> str:
+    """What the cluster stack says of a pool's node group."""
+    sides = {
+        "replacing": {"digest": "g4dn", "keys": {}},
+        "settings": {"digest": labels, "keys": {"pools.big.labels": labels}},
+    }
+    return json.dumps({GROUP["Nodegroup"]: sides})
+
+
 DEPLOYED: tuple[tuple[str, str, Json], ...] = (
     ("Update", "Gate", {"Pool": "gpu", "Digest": "2"}),
     ("Update", "Gate", {"Pool": "big", "Digest": "2"}),
@@ -16,6 +29,11 @@ DEPLOYED: tuple[tuple[str, str, Json], ...] = (
     ("Update", "Currency", {"Currency": "USD", "Period": "day", "TimeZone": "Etc/UTC"}),
     ("Update", "Plan", {"Digest": "2"}),
     ("Create", "ServiceCidr", {"Cluster": "gpu-lab"}),
+    ("Create", "ClusterLogs", LOGS),
+    ("Delete", "ClusterLogs", LOGS),
+    ("Update", "Edit", {"Groups": _groups("b"), "Zones": "ap-northeast-2a,ap-northeast-2b"}),
+    ("Update", "Version", {**GROUP, "Template": {"ImageId": "ami-2"}, "Latest": "2"}),
+    ("Delete", "NodePoolLock", {"NodePool": "gpu-lab-gpu", "Launches": "karpenter"}),
     ("Create", "Swept", {}),
     ("Delete", "Emptied", {"Bucket": "gpu-lab-pages"}),
     ("Update", "DesiredSize", GROUP),
@@ -29,7 +47,14 @@ DEPLOYED: tuple[tuple[str, str, Json], ...] = (
     ("Update", "NodePoolSize", {"Cluster": "gpu-lab", "NodePool": "gpu-lab-gpu", "Pool": "gpu"}),
     ("Update", "LaunchBar", {"Cluster": "gpu-lab", "Pools": "gpu", "Digest": "2"}),
 )
-BEFORE = {"Digest": "1", "Most": "gpu=2,big=2", "MaxSize": "2", "LaunchTemplateVersion": "1"}
+BEFORE = {
+    "Groups": _groups("a"),
+    "Zones": "",
+    "Digest": "1",
+    "Most": "gpu=2,big=2",
+    "MaxSize": "2",
+    "LaunchTemplateVersion": "1",
+}
 NO_LEDGER = "error ResourceNotFoundException"
 """A first deploy has none, and no lease."""
 OF_OURS = ("Error: ", "Exception: ")

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 import handlers
+from handlers import deploy
 from tests.lengths import LONG, SEED
 from tests.properties.histories import histories
 from tests.properties.laws import test_faults as evenings
 from tests.world.fault_answers import Answers
+from tests.world.fault_deploy import DEPLOYED
 from tests.world.fault_experiment import CHANGING, FUNCTION, Experiment
 from tests.world.fault_story import names_of
 from tests.world.faults import Fault, kinds
@@ -101,6 +103,11 @@ def test_whatever_fails_an_experiment_is_undone_when_its_lease_ends(name: str) -
     for call in usual.known()[chance.randrange(ONE_IN) :: ONE_IN]:
         for fault in faults(chance, FUNCTION, call):
             assert Experiment(name, fault).broken() == [], fault
+
+
+def test_each_step_of_a_deploy_is_in_the_story() -> None:
+    """The last close is no resource's step: the story ends with its answer."""
+    assert {kind for _, kind, _ in DEPLOYED} | {"LastClosed"} == deploy.KINDS.keys()
 
 
 def test_each_function_is_in_a_story(answers: Answers, capsys: pytest.CaptureFixture[str]) -> None:

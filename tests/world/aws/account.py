@@ -19,6 +19,12 @@ def services(secret: Json, buckets: dict[str, dict[str, Json]]) -> dict[str, obj
             get_queue_url=lambda QueueName: {"QueueUrl": f"https://sqs.world/{QueueName}"},
             get_queue_attributes=lambda **_: {"Attributes": {"ApproximateNumberOfMessages": "0"}},
         ),
+        "logs": SimpleNamespace(
+            describe_log_groups=lambda logGroupNamePrefix: {
+                "logGroups": [{"logGroupName": logGroupNamePrefix}]
+            },
+            delete_log_group=lambda logGroupName: {},
+        ),
         "sts": SimpleNamespace(get_caller_identity=_caller),
         "secretsmanager": SimpleNamespace(
             get_secret_value=lambda SecretId: {"Name": SecretId, "SecretString": json.dumps(secret)}

@@ -7,7 +7,7 @@ from typing import Any
 from lamplighter.lab.model import Lab
 from tests.world.aws.machines import ZONE, Machine, Machines
 from tests.world.aws.security_groups import SecurityGroups
-from tests.world.outside import NotInTheWorld, refused
+from tests.world.outside import REGION, NotInTheWorld, refused
 
 Json = dict[str, Any]
 
@@ -64,6 +64,15 @@ class Ec2(SecurityGroups):
 
     def describe_subnets(self, *, SubnetIds: list[str]) -> Json:
         return {"Subnets": [{"SubnetId": name, "AvailabilityZone": ZONE} for name in SubnetIds]}
+
+    def describe_availability_zones(self, *, Filters: list[Json]) -> Json:
+        assert Filters == [{"Name": "zone-type", "Values": ["availability-zone"]}]
+        zones = enumerate("abc", 1)
+        return {
+            "AvailabilityZones": [
+                {"ZoneName": f"{REGION}{name}", "ZoneId": f"apne2-az{at}"} for at, name in zones
+            ]
+        }
 
     def describe_tags(self, *, Filters: list[Json], MaxResults: int) -> Json:
         """EC2 has the tags of an ended instance for a while."""
