@@ -42,10 +42,10 @@ def has_no_time(event: Component) -> bool:
     """Whether a single event with a time ends as it begins: platforms for courses write due dates so."""
     if any(key in event for key in ("RRULE", "RDATE", "RECURRENCE-ID", "DURATION")):
         return False
-    start, end = (getattr(event.get(key), "dt", None) for key in ("DTSTART", "DTEND"))
     try:
+        start, end = (getattr(event.get(key), "dt", None) for key in ("DTSTART", "DTEND"))
         return isinstance(start, datetime) and (end is None or bool(end == start))
-    except TypeError:
+    except Exception:  # noqa: BLE001 -- every kind of broken value has its own error
         return False
 
 

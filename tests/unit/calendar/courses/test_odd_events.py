@@ -73,6 +73,11 @@ def test_a_date_that_is_none_leaves_out_its_event_alone_also_where_it_has_no_uid
     assert (found.events, found.faults) == (1, (fault("Class 0", "calendar.event.period"),))
 
 
+def test_a_begin_that_is_none_leaves_out_its_event_alone() -> None:
+    found = read(calendar("DTSTART:99991231T235959ZDTSTART", "DTSTART:20260302T200000Z|DURATION:PT1H"))
+    assert (found.events, found.faults) == (1, (fault("Class 0", "calendar.event.unreadable"),))
+
+
 def test_dates_that_are_empty_leave_nothing_out() -> None:
     for more in ("EXDATE:", "RDATE:", f"EXDATE;TZID={SEOUL}:20260303T200000,|RDATE:"):
         left = 2 if "20260303" in more else 3
