@@ -7,10 +7,10 @@ SIMILAR = 0.6
 """How alike two names must be, from 0 to 1."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
+def nearest(name: str, known: Iterable[str], similar: float = SIMILAR) -> str | None:
     """The known name that is most like it; None where none is like it."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=SIMILAR)
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=similar)
     return by_lower[found[0]] if found else None
 
 

@@ -5,7 +5,11 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from cli.nearest import nearest
+
 OPTION = "--wait"
+MISTYPED = 0.75
+"""How like a choice the word after `--wait` is where it is meant as one: `grantd` is, a pool `open-lab` is none."""
 
 
 class WaitingCommand(TyperCommand):
@@ -21,11 +25,14 @@ class WaitingCommand(TyperCommand):
 
 
 def _with_value(args: list[str], choices: Sequence[str]) -> list[str]:
-    """The words with `--wait` and its value in one; the value of `--wait` alone is the last choice."""
+    """The words with `--wait` and its value in one; the value of `--wait` alone is the last choice.
+
+    A mistyped choice stays the value, so that it is refused with the nearest one.
+    """
     if OPTION not in args or not choices:
         return args
     at = args.index(OPTION)
     before, after = args[:at], args[at + 1 :]
-    if after and after[0] in choices:
+    if after and nearest(after[0], choices, MISTYPED):
         return [*before, f"{OPTION}={after[0]}", *after[1:]]
     return [*before, f"{OPTION}={choices[-1]}", *after]
