@@ -116,7 +116,7 @@ def test_no_instant_is_promised_that_the_role_may_never_have(
     said = door.type(text)
     assert "Nothing changed: the role staff may have nodes for 3h, and this would be 5h." in said["text"]
     assert "would be granted" not in said["text"]
-    assert list(buttons(said)) == ["keep-until"]
+    assert not buttons(said)
 
 
 def test_who_may_not_open_sees_that_and_may_ask_but_not_add(door: Knocks) -> None:
@@ -124,12 +124,47 @@ def test_who_may_not_open_sees_that_and_may_ask_but_not_add(door: Knocks) -> Non
     said = door.type("open 1 for 1h", STUDENT)
     assert "gpu is open until 23:00" in said["text"]
     assert "Nothing changed: you have no role in this lab" in said["text"]
-    assert "add" not in buttons(said)
+    assert list(buttons(said)) == ["ask"]
 
     door.press(buttons(said)["ask"], STUDENT)
     door.press(approver_buttons(door)[0], INSTRUCTOR)
     [command] = door.workflows.commands
     assert (command.add, command.owner) == (True, MINJI)
+
+
+def test_one_s_own_lease_may_be_kept_as_long_as_the_role_allows(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    roles = {"class": {"members": [STUDENT], "may": ["open"], "max_nodes": 1, "longest": "2h"}}
+    door = knocks(monkeypatch, tmp_path, slack={"roles": roles})
+    door.lab.put(running(MINJI, EIGHT + HOUR))  # since ten minutes before eight
+    said = door.type("open 1 for 1h", STUDENT)
+    assert "Nothing changed: the role class may have 1 node at once, and this would make 2." in said["text"]
+    assert list(buttons(said)) == ["keep-until"]
+    [option] = buttons(said)["keep-until"]["options"]
+    assert option["text"]["text"] == "21:30"
+
+
+@pytest.mark.parametrize(
+    ("budget", "text", "offered"),
+    [
+        (100, "open 1 for 1h", ["keep-until 21:30", "keep-until 22:00", "keep-until 23:00", "add 1"]),
+        (1, "open 1 for 1h", ["keep-until 21:30"]),
+        (1, "open 3 for 30m", ["keep-until 21:30", "add 1"]),
+        (0.2, "open 3 for 1h", []),
+    ],
+)
+def test_what_the_budget_refuses_is_not_offered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, budget: float, text: str, offered: list[str]
+) -> None:
+    door = knocks(monkeypatch, tmp_path, guard={"budget": {"amount": str(budget)}})
+    door.lab.put(running("evening-class", EIGHT + HOUR))
+    found = buttons(door.type(text))
+    ends = [option["text"]["text"] for option in found.pop("keep-until", {"options": []})["options"]]
+    assert [
+        *(f"keep-until {end}" for end in ends),
+        *(f"{action} {json.loads(button['value'])['n']}" for action, button in found.items()),
+    ] == offered
 
 
 def test_free_gpus_are_as_the_guard_saw_them(door: Knocks) -> None:

@@ -50,7 +50,7 @@ def _offer(wish: WaitingPlace, board: "Board") -> None:
 def _grants(pool: str, board: "Board") -> Callable[[WaitingPlace, int], bool]:
     """Whether an open command would be granted now."""
     now = board.now()
-    answer = outlook(pool, board.ledger, board.lab, now)
+    answer = outlook(pool, board.ledger, board.lab, now).opening
 
     def granted(wish: WaitingPlace, beside: int) -> bool:
         command = Command(

@@ -1,6 +1,7 @@
-"""The answer that an open command would get now, by the rule that grants, without granting anything."""
+"""The answers that commands would get now, by the rules that decide, without granting anything."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,8 @@ from lamplighter.adapters.aws.view_reading import ViewReading
 from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command
-from lamplighter.domain.granting import grant
+from lamplighter.domain.granting import extension, grant
+from lamplighter.domain.granting.extension import Extension
 from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.reasons.reason import reason
 
@@ -17,16 +19,32 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 
-def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Callable[[Command], GrantDecision]:
-    """Answers open commands on a pool as it is at this instant."""
+@dataclass(frozen=True)
+class Outlook:
+    """Answers commands on a pool as it is at one instant."""
+
+    opening: Callable[[Command], GrantDecision]
+    extension: Callable[[Command], Extension]
+
+
+def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Outlook:
+    """The outlook of a pool at this instant."""
     terms = ViewReading(ledger, lab, now).terms.get(pool)
     if terms is None:
-        return lambda _command: GrantDecision("refused", reason("lease.price-unknown", pool=pool))
+        unknown = reason("lease.price-unknown", pool=pool)
+        return Outlook(
+            lambda _command: GrantDecision("refused", unknown), lambda _command: Extension("refused", unknown)
+        )
     leases, generation = ledger.leases(pool), ledger.pool(pool).generation
     changes = Changes(pauses=tuple(ledger.pauses()))
     budgets = budgets_at(ledger, terms, now)
 
-    def answer(command: Command) -> GrantDecision:
+    def opening(command: Command) -> GrantDecision:
         return grant.decide(command, terms, leases, budgets, now=now, generation=generation, changes=changes)
 
-    return answer
+    def extending(command: Command) -> Extension:
+        lease = extension.meant(command, leases, now)
+        budget = budgets.get(lease.period) if lease else None
+        return extension.decide(command, terms, leases, budget, now=now, generation=generation)
+
+    return Outlook(opening, extending)

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from lamplighter.adapters.slack import reply
 from lamplighter.application.slack.context import RequestContext
-from lamplighter.application.slack.room import room
+from lamplighter.application.slack.room import kept, opened, room
 from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
-from lamplighter.domain.leases.allowance import Allowance, answered_for
+from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.slack import answers
@@ -20,7 +20,7 @@ from lamplighter.domain.slack.asked import roles
 from lamplighter.domain.slack.asked.request import Press
 from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Understood, Word
-from lamplighter.domain.slack.asked.understood import ends, extended, sentence
+from lamplighter.domain.slack.asked.understood import sentence
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
 from lamplighter.reasons.reason import Reason
 
@@ -38,7 +38,7 @@ def open_(context: RequestContext, wants: Understood) -> SlackAnswer | None:
             command,
             _said(context, command),
             context.speech,
-            room=room(context, command),
+            room=room(context, command, max(running, key=lambda lease: lease.closes)),
             no_node_yet=no_node_yet(context, running),
         )
     why = why_not_open(context, command)
@@ -56,8 +56,8 @@ def opening(context: RequestContext, wants: Understood) -> Command:
 
 
 def why_not_open(context: RequestContext, command: Command) -> Reason | None:
-    """Why the roles do not allow it. The person's nodes and those that they approved for others count together."""
-    return roles.refusal(context.person, _opened(context, command), context.slack_services.roles)
+    """Why the roles do not allow it."""
+    return roles.refusal(context.person, opened(context, command), context.slack_services.roles)
 
 
 def free(context: RequestContext, running: Sequence[Lease]) -> int | None:
@@ -96,8 +96,8 @@ def extending(context: RequestContext, wants: Understood) -> tuple[Command, Leas
 
 
 def why_not_extend(context: RequestContext, command: Command, lease: Lease) -> Reason | None:
-    """Why the roles do not allow it. The lease's whole length counts, and the person's other nodes at that time."""
-    return roles.refusal(context.person, _extended(context, command, lease), context.slack_services.roles)
+    """Why the roles do not allow it."""
+    return roles.refusal(context.person, kept(context, command, lease), context.slack_services.roles)
 
 
 def close(context: RequestContext, wants: Understood) -> SlackAnswer | None:
@@ -185,27 +185,12 @@ def give(
 def _allowance(context: RequestContext, command: Command, lease: Lease | None) -> Allowance | None:
     """The allowance that the lab checks when it decides, so that grants made meanwhile count as well."""
     if command.verb is Verb.OPEN:
-        wanted = _opened(context, command)
+        wanted = opened(context, command)
     elif command.verb is Verb.EXTEND and lease is not None:
-        wanted = _extended(context, command, lease)
+        wanted = kept(context, command, lease)
     else:
         return None
     return roles.allowance(context.person, wanted, context.slack_services.roles)
-
-
-def _opened(context: RequestContext, command: Command) -> Wanted:
-    begins, until = command.opens or command.issued, ends(command)
-    theirs = answered_for(context.leases(command.pool), context.person.written, command.owner, begins, until)
-    return Wanted(Word.OPEN, command.pool, theirs + (command.nodes or 1), until - begins)
-
-
-def _extended(context: RequestContext, command: Command, lease: Lease) -> Wanted:
-    until = extended(command, lease)
-    others = (other for other in context.leases(lease.pool) if other.id != lease.id)
-    theirs = answered_for(others, context.person.written, lease.owner, lease.closes, until)
-    # A person may keep more nodes than their role allows, where somebody approved them.
-    nodes = theirs + lease.nodes if theirs else None
-    return Wanted(Word.EXTEND, lease.pool, nodes, until - lease.begins, lease)
 
 
 def _owed(context: RequestContext, command: Command, said: str) -> Reply:

@@ -20,9 +20,6 @@ from lamplighter.domain.slack.style import named
 from lamplighter.domain.slack.times import Times
 from lamplighter.reasons.reason import Reason, Said, as_sentence, draw, reason
 
-KEPT_LONGER = (timedelta(minutes=30), timedelta(hours=1), timedelta(hours=2))
-"""The later ends that [Keep until…] offers, from the present end."""
-
 
 @dataclass(frozen=True, slots=True)
 class SlackAnswer:
@@ -159,7 +156,7 @@ def just_use_it(
         whose=last.window or named(last.owner),
         gpus=free or 0,
     )
-    buttons = _keep_until(last, speech, room.longest)
+    buttons = _keep_until(last, speech, room.later)
     if room.earliest is not None:
         full = speech.texts.say("slack.open-full", pool=last.pool, at=speech.times.with_zone(room.earliest))
         buttons += (_tell_me(command, room.earliest, speech),)
@@ -269,9 +266,8 @@ def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[st
     return speech.button(ButtonAction.TELL_ME, "slack.button.tell-me", wish)
 
 
-def _keep_until(lease: Lease, speech: Speech, longest: timedelta) -> tuple[Mapping[str, object], ...]:
-    """A choice of later ends, by the asker's clock; none where the lease is as long as it may be."""
-    later = [end for longer in KEPT_LONGER if (end := lease.closes + longer) - lease.begins <= longest]
+def _keep_until(lease: Lease, speech: Speech, later: Sequence[datetime]) -> tuple[Mapping[str, object], ...]:
+    """A choice of later ends, by the asker's clock; none where the asker can be granted none."""
     if not later:
         return ()
     choice: Mapping[str, object] = {

@@ -1,7 +1,7 @@
 """What an open pool can still give to a person who asks for nodes."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from lamplighter.reasons.reason import Said
 
@@ -18,5 +18,5 @@ class Room:
     """When the whole request would be granted."""
     approvable: bool = False
     """No role of the person allows it, but an approver may."""
-    longest: timedelta = timedelta.max
-    """The longest that a lease may last."""
+    later: tuple[datetime, ...] = ()
+    """The later ends that the lease which ends last can have."""

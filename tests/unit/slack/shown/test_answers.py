@@ -189,7 +189,9 @@ def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() ->
     sooner = replace(LEASE, id="sooner", closes=EIGHT + HOUR)
     last = replace(LEASE, id="last", window="evening", closes=EIGHT + 2 * HOUR)
 
-    said = just_use_it([sooner, last, sooner], None, replace(ASKED, closes=EIGHT + HOUR), "open it", VOICE)
+    later = (EIGHT + 2.5 * HOUR, EIGHT + 3 * HOUR, EIGHT + 4 * HOUR)
+    command, room = replace(ASKED, closes=EIGHT + HOUR), Room(2, later=later)
+    said = just_use_it([sooner, last, sooner], None, command, "open it", VOICE, room=room)
 
     assert (said.text, said.understood) == (
         "gpu is open until 22:00 (Asia/Seoul) (evening). You can use it now.",
@@ -209,7 +211,7 @@ def test_to_a_pool_that_is_full_nothing_is_added() -> None:
     assert said.text.splitlines()[1:] == [
         "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
     ]
-    assert [action for action, _ in carried(said)] == ["keep-until", "tell-me"]
+    assert [action for action, _ in carried(said)] == ["tell-me"]
     assert said.understood == UNDERSTOOD
 
 
@@ -219,18 +221,10 @@ def test_only_what_can_be_granted_is_offered_and_the_label_says_how_much() -> No
     assert said.text.splitlines()[1:] == [
         "Nothing changed: 4 nodes were asked for, and pool gpu has at most 3."
     ]
-    [_, (action, value)] = carried(said)
-    [_, button] = said.elements
+    [(action, value)] = carried(said)
+    [button] = said.elements
     label: Any = button["text"]
     assert (action, value["n"], label["text"]) == ("add", 2, "Add 2 nodes")
-
-
-def test_a_lease_that_is_as_long_as_it_may_be_is_not_kept_longer() -> None:
-    lasts = LEASE.closes - LEASE.opens
-    some = just_use_it([LEASE], None, OPEN, "", VOICE, room=Room(longest=lasts + HOUR))
-    none = just_use_it([LEASE], None, OPEN, "", VOICE, room=Room(0, longest=lasts))
-    options: Any = some.elements[0]["options"]
-    assert (len(options), none.elements) == (2, ())
 
 
 # --- no, and are you sure --------------------------------------------------------------------------
