@@ -17,11 +17,12 @@ N ?= 100
 SEED ?=
 WITHIN ?=
 BIN := .venv/bin
-# "yes" for a whole .venv. One that an interrupted set-up left, that was copied, or whose Python is gone is removed.
+# "yes" for a whole .venv. One that an interrupted set-up left, that was copied, or whose Python is gone is removed;
+# a link to another one is the person's own.
 WHOLE := $(shell { \
 	if kill -0 $$(cat .venv/.changing); then exit; fi; \
 	if [ ! -e .venv/.changing ] && [ "$$(cat .venv/.begun)" = "$$(pwd -P)" ] && $(BIN)/python -c ""; then echo yes; \
-	elif [ -e .venv/.changing ] || [ -e .venv/.begun ]; then rm -rf .venv; fi; } 2>/dev/null)
+	elif [ ! -L .venv ] && { [ -e .venv/.changing ] || [ -e .venv/.begun ]; }; then rm -rf .venv; fi; } 2>/dev/null)
 # Without one, the first Python 3 that runs stacks/pythons.py: it asks all Pythons for their version, and prints the best.
 PYTHON ?= $(if $(WHOLE),$(BIN)/python,$(shell \
 	for python in $$(compgen -c python | grep -xE 'python(3(\.[0-9]+)?)?') \

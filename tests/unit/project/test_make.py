@@ -91,6 +91,17 @@ def test_the_environment_of_a_copied_checkout_is_removed(checkout: Path) -> None
     assert (checkout / ".venv").exists()
 
 
+def test_an_environment_that_is_a_link_stays(checkout: Path) -> None:
+    environment_of(checkout)
+    other = checkout.with_name("other")
+    shutil.copytree(checkout, other, ignore=shutil.ignore_patterns(".venv"))
+    (other / ".venv").symlink_to(checkout / ".venv")
+
+    chosen(other)
+
+    assert (other / ".venv").is_symlink()
+
+
 def test_an_environment_that_somebody_else_made_stays(checkout: Path) -> None:
     (checkout / ".venv").mkdir()
 
