@@ -214,7 +214,7 @@ class Play(ABC):
             observe(sample.at)
         for entry in stage.look.news():
             self.watch.entries.append(entry)
-            self.tell(DayEvent(entry.at, entry.kind, entry.who, str(entry.what)))
+            self.tell(DayEvent(entry.at, entry.kind, entry.who, entry.what))
         self._view.now(
             Now(
                 at=sample.at,

@@ -17,8 +17,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from cli import printing
 from cli.understand.drawn import pool_panel
 from lamplighter.domain.views.lab_view import PoolView
+from lamplighter.reasons.reason import Said
 
 LINES_KEPT = 14
 
@@ -42,7 +44,7 @@ class DayEvent:
     at: datetime
     kind: str
     actor: str
-    what: str
+    what: Said
 
 
 class View(Protocol):
@@ -78,8 +80,9 @@ class PlainView:
         pass
 
     def line(self, line: DayEvent) -> None:
+        what = printing.drawn(line.what, self._zone)
         sys.stdout.write(
-            f"{line.at.astimezone(self._zone):%a %H:%M:%S %Z}  {line.kind:<16} {line.actor:<16} {line.what}\n"
+            f"{line.at.astimezone(self._zone):%a %H:%M:%S %Z}  {line.kind:<16} {line.actor:<16} {what}\n"
         )
         sys.stdout.flush()
 
@@ -142,7 +145,7 @@ class LiveView:
                 Text(f"{line.at.astimezone(self._zone):%H:%M:%S}", style="dim"),
                 Text(line.kind, style=style or "cyan"),
                 Text(line.actor, style="dim"),
-                line.what,
+                printing.drawn(line.what, self._zone),
             )
         return log
 

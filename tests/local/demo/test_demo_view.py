@@ -4,11 +4,13 @@ from dataclasses import replace
 from datetime import timedelta
 from zoneinfo import ZoneInfo
 
+import pytest
 from rich.console import Console
 
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.views.lease_view import Known
-from local.demo.view import DayEvent, LiveView, Now
+from lamplighter.reasons.reason import reason
+from local.demo.view import DayEvent, LiveView, Now, PlainView
 from tests.unit.views.test_views import EIGHT, EVENING, POOL, noted, pool, shown
 
 
@@ -33,3 +35,12 @@ def test_the_picture_shows_stages_nodes_the_end_and_the_cost() -> None:
     ):
         assert words in said, said
     assert "granted the evening lease" in said
+
+
+def test_an_event_s_instants_are_by_the_clock_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    zone, what = ZoneInfo("Asia/Seoul"), reason("audit.failsafe-armed", pool="gpu", at=EIGHT)
+    view = LiveView(zone, Console())
+    for each in (PlainView(zone), view):
+        each.line(DayEvent(EIGHT, "failsafe-armed", "leases", what))
+    Console(width=120).print(view.picture())
+    assert capsys.readouterr().out.count("for 20:00 on 2026-11-20 (Asia/Seoul)") == 2
