@@ -30,6 +30,9 @@ is nothing to do.
 
 If the deploy will create the cluster, its lines are ok, because the deploy decides them. If an adopted pool leaves a
 value out, the doctor reads it from the node group.
+
+Nothing before a window shows that AWS still verifies a new account, and EKS and Auto Scaling create their
+service-linked roles with the first node group. `lamplighter diagnose` names both when a launch is refused for them.
 """
 
 
@@ -54,6 +57,11 @@ DESCRIPTIONS = {
         "it is not the lab's region, so no verb would find the lab",
         "",
     ),
+    "account-plan": CheckDescription(
+        "the plan of the account",
+        "it is AWS's Free plan, which has no GPU instances",
+        "freetier:GetAccountPlanState",
+    ),
     "bootstrap": CheckDescription(
         "CDK's bootstrap in the account and region",
         f"there is none, or it is older than version {account.NEEDED_BOOTSTRAP}",
@@ -67,6 +75,11 @@ DESCRIPTIONS = {
     "quota-p": CheckDescription(
         "the quota of running On-Demand P instances (L-417A185B)",
         "the same for P instances",
+        "servicequotas:GetServiceQuota",
+    ),
+    "quota-disks": CheckDescription(
+        "the quota of storage of gp3 volumes (L-7A658B76)",
+        "it is too small for the disks of max_nodes of all pools; volumes that exist already are not counted",
         "servicequotas:GetServiceQuota",
     ),
     "concurrency": CheckDescription(

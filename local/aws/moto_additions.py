@@ -40,6 +40,7 @@ from local.aws.events.alarms import Alarms
 from local.aws.events.delivery_faults import Delivery, DeliveryFaults
 from local.aws.events.events import Events
 from local.aws.events.scheduler import Firing, Scheduler
+from local.aws.free_tier import FreeTier
 from local.aws.functions.metrics import FunctionMetrics
 from local.aws.pricing import Pricing
 from local.aws.quotas import Quotas
@@ -121,6 +122,7 @@ class MotoAdditions:
         self.pod_identity = PodIdentity(access, self.addons, service_context.state)
         tags = Tags(self.clusters.tagged, nodegroups.tagged, self.addons.tagged, access.tagged)
         self.workflow_limits = Limits()
+        self.free_tier = FreeTier(service_context)
         self._workflows = StepFunctions(service_context, self._timers, seed, self.workflow_limits)
         self._scheduler = Scheduler(service_context, self._timers, seed)
         fill_in(service_context.state, scaling, nodegroups, self.clusters)
@@ -142,6 +144,7 @@ class MotoAdditions:
             "autoscaling": application("autoscaling", autoscaling),
             "states": application("states", self._workflows, self._workflows.tokens),
             "servicequotas": application("servicequotas", Quotas(service_context, self.faults)),
+            "freetier": application("freetier", self.free_tier),
             "pricing": application("pricing", Pricing()),
             "scheduler": application("scheduler", self._scheduler),
         }

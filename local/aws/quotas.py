@@ -1,4 +1,4 @@
-"""Service Quotas: how many vCPUs of a family an account may run, and how many functions.
+"""Service Quotas: how many vCPUs of a family an account may run, how much its disks hold, and how many functions.
 
 The GPU quota follows the faults that are on.
 """
@@ -10,12 +10,17 @@ from local.aws.functions.runtime import NEW_ACCOUNT
 
 GPU_QUOTA = "L-DB2E81BA"
 #: Names of services by code.
-SERVICES = {"ec2": "Amazon Elastic Compute Cloud (Amazon EC2)", "lambda": "AWS Lambda"}
+SERVICES = {
+    "ebs": "Amazon Elastic Block Store (Amazon EBS)",
+    "ec2": "Amazon Elastic Compute Cloud (Amazon EC2)",
+    "lambda": "AWS Lambda",
+}
 #: Service, name and value by code; the values of an account that has asked for some GPUs [est].
 QUOTAS = {
     GPU_QUOTA: ("ec2", "Running On-Demand G and VT instances", 64),
     "L-417A185B": ("ec2", "Running On-Demand P instances", 192),
     "L-1216C47A": ("ec2", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 256),
+    "L-7A658B76": ("ebs", "Storage for General Purpose SSD (gp3) volumes, in TiB", 50),
     "L-B99A9384": ("lambda", "Concurrent executions", NEW_ACCOUNT),
 }
 

@@ -30,6 +30,7 @@ TAKE_NO_RESOURCE = {
     "ec2:DescribeSecurityGroupRules",
     "ec2:DescribeSecurityGroups",
     "ec2:DescribeSubnets",
+    "freetier:GetAccountPlanState",
     "logs:DescribeLogGroups",
     "pricing:GetProducts",
     "scheduler:ListSchedules",

@@ -119,6 +119,8 @@ def architecture(name: str) -> str | None:
 
 
 QUOTA_CODES = {"g_and_vt_vcpus": "L-DB2E81BA", "p_vcpus": "L-417A185B"}
+DISK_QUOTA = "L-7A658B76"
+"""EBS's quota of storage of gp3 volumes in a region, in TiB."""
 """Service Quotas' codes for running On-Demand instances of these families, in vCPUs; the same in every region."""
 
 

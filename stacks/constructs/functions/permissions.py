@@ -8,7 +8,7 @@ from aws_cdk import Aws
 from lamplighter.adapters.aws.capacity.instances import AUTO_SCALING_GROUP
 from lamplighter.adapters.doctor import bootstrap
 from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
-from lamplighter.data.instance_types import QUOTA_CODES
+from lamplighter.data.instance_types import DISK_QUOTA, QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity, needs_karpenter
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
@@ -330,11 +330,16 @@ class Permissions:
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
-        codes = [*(f"ec2/{code}" for code in QUOTA_CODES.values()), f"lambda/{CONCURRENCY}"]
+        codes = [
+            *(f"ec2/{code}" for code in QUOTA_CODES.values()),
+            f"ebs/{DISK_QUOTA}",
+            f"lambda/{CONCURRENCY}",
+        ]
         quotas = [self._names.arn("servicequotas", code) for code in codes]
         leaves = [
             Grants(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
             Grants(["servicequotas:GetServiceQuota"], quotas),
+            Grants(["freetier:GetAccountPlanState"], ["*"], wide="An account has one plan."),
             self.reaching_the_cluster(),
             *self.capacity.describing(),
             Grants(

@@ -90,6 +90,7 @@ EXPECTED = {
     },
     ("stepfunctions", "GetExecutionHistory"): {"events.0": "timestamp type id previousEventId"},
     ("service-quotas", "GetServiceQuota"): {"Quota": "ServiceCode QuotaCode QuotaName Value Unit Adjustable"},
+    ("freetier", "GetAccountPlanState"): {"": "accountId accountPlanType accountPlanStatus"},
     ("pricing", "GetProducts"): {"": "FormatVersion PriceList"},
 }
 ROLE = "arn:aws:iam::123456789012:role/lab-cluster"

@@ -128,6 +128,10 @@ def no_bootstrap(account: Account) -> Iterator[None]:
     account.call("ssm", "put_parameter", Name=VERSION, Value="30", Type="String")
 
 
+def free_plan(account: Account) -> AbstractContextManager[None]:
+    return changed(account.cloud.aws.moto_additions.free_tier.__dict__, plan="FREE")
+
+
 @contextmanager
 def small_quota(account: Account) -> Iterator[None]:
     faults = account.cloud.aws.moto_additions.faults
@@ -239,6 +243,7 @@ NOT_OK, NOT_KNOWN = LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
 #: What is broken, what changes by it, and words of the line that reports it.
 BROKEN: dict[str, tuple[Break, Mapping[str, LineOutcome], str]] = {
     "no bootstrap": (no_bootstrap, {"bootstrap": NOT_OK}, "CDK is not bootstrapped"),
+    "free plan": (free_plan, {"account-plan": NOT_OK}, "on AWS's Free plan, which has no GPU instances"),
     "small quota": (small_quota, {"quota-g-vt": NOT_OK}, "need 8 vCPUs, and the quota of G and VT"),
     "failed cluster": (failed, {"cluster": NOT_OK}, "cluster gpu-lab is FAILED"),
     "config map": (

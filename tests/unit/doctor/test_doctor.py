@@ -147,8 +147,8 @@ def test_a_visit_speaks_the_labs_language() -> None:
 def test_the_answer_is_counted_aloud_and_as_json_has_four_keys() -> None:
     lines = examine(replace(FACTS, bootstrap=None, claims=REFUSED), lab(), NOW)
 
-    assert verb.counts(lines) == "21 ok, 1 not ok, 1 not known"
-    assert json.loads(json.dumps([to_document(line, SHOWN) for line in lines]))[2] == {
+    assert verb.counts(lines) == "23 ok, 1 not ok, 1 not known"
+    assert json.loads(json.dumps([to_document(line, SHOWN) for line in lines]))[3] == {
         "check": "bootstrap",
         "outcome": "not-ok",
         "said": "CDK is not bootstrapped in ap-northeast-2: nothing can be deployed there",

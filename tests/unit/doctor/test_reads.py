@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller
+from lamplighter.adapters.doctor.account_plan import AccountPlan
 from lamplighter.adapters.doctor.bootstrap import VERSION, Bootstrap
 from lamplighter.adapters.doctor.cluster_versions import ClusterVersions
 from lamplighter.adapters.doctor.inside import seen
@@ -146,6 +147,20 @@ def test_a_quota_without_a_value_is_no_quota() -> None:
         stub.add_response("get_service_quota", {"Quota": {}})
         with pytest.raises(OutsideFailed, match="gave no value"):
             AccountQuotas(quotas).vcpus("L-DB2E81BA")
+
+
+def test_a_plan_that_aws_does_not_name_is_no_plan() -> None:
+    free_tier = boto3.client("freetier", region_name="us-east-1")
+    with Stubber(free_tier) as stub:
+        answer = {"accountId": "123456789012", "accountPlanStatus": "ACTIVE", "accountPlanType": "FREE"}
+        stub.add_response("get_account_plan_state", answer)
+        assert AccountPlan(free_tier).kind() == "FREE"
+        stub.add_response("get_account_plan_state", {**answer, "accountPlanType": "TRIAL"})
+        with pytest.raises(OutsideFailed, match="named no plan"):
+            AccountPlan(free_tier).kind()
+        stub.add_client_error("get_account_plan_state", "ResourceNotFoundException")
+        with pytest.raises(OutsideFailed, match="freetier:GetAccountPlanState"):
+            AccountPlan(free_tier).kind()
 
 
 def test_zones_are_those_of_offerings_and_of_subnets() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
+from lamplighter.adapters.doctor.account_plan import AccountPlan
 from lamplighter.adapters.doctor.bootstrap import Bootstrap
 from lamplighter.adapters.doctor.cluster_versions import ClusterVersions
 from lamplighter.adapters.doctor.karpenter import KarpenterReading
@@ -77,7 +78,7 @@ class Examination:
         lab = self._lab
         bootstrap, quotas, zones, trails = Bootstrap(), AccountQuotas(), Zones(), Trails()
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
-        others, versions = OtherNodesReading(), ClusterVersions()
+        others, versions, plans = OtherNodesReading(), ClusterVersions(), AccountPlan()
         groups = [identity(lab, pool).name for pool in lab.pools]
         node_pools = KarpenterReading(lab) if lab.pools_with("node pool") else None
         with ThreadPoolExecutor(max_workers=12) as threads:
@@ -87,6 +88,7 @@ class Examination:
 
             version = ask(bootstrap.version)
             held = {key: ask(partial(quotas.vcpus, code)) for key, code in QUOTA_CODES.items()}
+            disks, plan = ask(quotas.disks), ask(plans.kind)
             at_once = ask(quotas.concurrency)
             guarded = ask(lambda: {name: claim.lab for name, claim in claims.of(groups).items()})
             recorded = ask(lambda: trails.recording(lab.region))
@@ -104,8 +106,10 @@ class Examination:
                 caller=who,
                 region=self._region,
                 deployed=self._ledger is not None,
+                plan=plan.result(),
                 bootstrap=version.result(),
                 quotas={key: asked.result() for key, asked in held.items()},
+                disks=disks.result(),
                 concurrency=at_once.result(),
                 offered=offered,
                 zones=account.result(),
@@ -160,8 +164,10 @@ class Examination:
             caller=who,
             region=self._region,
             deployed=self._ledger is not None,
+            plan=why,
             bootstrap=why,
             quotas=dict.fromkeys(QUOTA_CODES, why),
+            disks=why,
             concurrency=why,
             offered=why,
             zones=why,

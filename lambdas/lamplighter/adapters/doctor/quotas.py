@@ -1,10 +1,11 @@
-"""Reads the account's quotas of EC2 and Lambda, and the zones that offer an instance type."""
+"""Reads the account's quotas of EC2, EBS and Lambda, and the zones that offer an instance type."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.border import border
+from lamplighter.data.instance_types import DISK_QUOTA
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -24,6 +25,10 @@ class AccountQuotas:
     def vcpus(self, code: str) -> float:
         """How many vCPUs the instances under a quota may have at once."""
         return self._of("ec2", code)
+
+    def disks(self) -> float:
+        """How many TiB the gp3 volumes may have together."""
+        return self._of("ebs", DISK_QUOTA)
 
     def concurrency(self) -> float:
         """How many functions Lambda may run at once."""

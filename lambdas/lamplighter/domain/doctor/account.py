@@ -1,4 +1,4 @@
-"""The doctor's checks of the account: caller, region, CDK's bootstrap, Lambda's concurrency, and CloudTrail."""
+"""The doctor's checks of the account: caller, region, plan, CDK's bootstrap, Lambda's concurrency, and CloudTrail."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -34,6 +34,16 @@ def region(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
         yield unwell(reason("doctor.region-elsewhere", here=facts.region, region=lab.region), advice)
     else:
         yield well(reason("doctor.region-ok", region=lab.region))
+
+
+def plan(facts: Facts, _lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The account is not on AWS's Free plan, which has no GPU instances."""
+    if isinstance(facts.plan, Unread):
+        yield unknown(facts.plan)
+    elif facts.plan == "FREE":
+        yield unwell(reason("doctor.plan-free"), reason("doctor.plan-free.advice"))
+    else:
+        yield well(reason("doctor.plan-ok"))
 
 
 def bootstrap(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:

@@ -34,9 +34,11 @@ class DoctorCheck:
 CHECKS = (
     DoctorCheck("credentials", account.credentials),
     DoctorCheck("region", account.region),
+    DoctorCheck("account-plan", account.plan),
     DoctorCheck("bootstrap", account.bootstrap),
     DoctorCheck("quota-g-vt", instance_capacity.quota_g_and_vt),
     DoctorCheck("quota-p", instance_capacity.quota_p),
+    DoctorCheck("quota-disks", instance_capacity.quota_disks),
     DoctorCheck("concurrency", account.concurrency),
     DoctorCheck("zones", zones.zones),
     DoctorCheck("offering", instance_capacity.offering),

@@ -91,9 +91,13 @@ class Facts:
     region: str | None
     """The region in the caller's settings."""
     deployed: bool
+    plan: str | Unread
+    """FREE or PAID."""
     bootstrap: int | Unread | None
     quotas: Mapping[str, float | Unread]
     """vCPUs, by the lab's keys for them."""
+    disks: float | Unread
+    """TiB that gp3 volumes may have together."""
     concurrency: float | Unread
     """How many functions Lambda runs at once."""
     offered: Mapping[str, frozenset[str]] | Unread

@@ -1,5 +1,6 @@
-"""The doctor's checks of EC2 capacity for the lab: vCPU quotas, and the zones of the instance types."""
+"""The doctor's checks of EC2 capacity for the lab: vCPU and disk quotas, and the zones of the instance types."""
 
+import math
 from collections.abc import Iterator
 from datetime import datetime
 
@@ -10,6 +11,8 @@ from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
 FAMILIES = {"g_and_vt_vcpus": reason("doctor.family.g-and-vt"), "p_vcpus": reason("doctor.family.p")}
+
+GIB_IN_TIB = 1024
 
 
 def quota_g_and_vt(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
@@ -66,6 +69,31 @@ def _held(facts: Facts, lab: Lab, key: str, wanted: int, pools: tuple[Said, ...]
         return well(reason("doctor.quota-ok", held=held))
     increase = reason("doctor.quota-increase", service="ec2", code=code, value=wanted, region=lab.region)
     return unwell(held, reason("doctor.or-fewer-nodes", increase=increase))
+
+
+def quota_disks(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The quota of gp3 volumes is large enough for the disks of all nodes that the lab may have."""
+    wanted, stated = 0, {name: pool.disk_gib for name, pool in lab.pools.items() if pool.disk_gib}
+    if not stated:
+        yield well(reason("doctor.disks-unstated"))
+        return
+    for pool, disk in stated.items():
+        nodes = facts.most_nodes(lab, pool)
+        if isinstance(nodes, Unread):
+            yield unknown(nodes)
+            return
+        wanted += nodes * disk
+    if isinstance(facts.disks, Unread):
+        yield unknown(facts.disks)
+        return
+    quota = f"{facts.disks:g}"
+    held = reason("doctor.disks-held", pools=tuple(stated), wanted=wanted, region=lab.region, quota=quota)
+    if wanted <= facts.disks * GIB_IN_TIB:
+        yield well(reason("doctor.disks-ok", held=held))
+        return
+    value, code = math.ceil(wanted / GIB_IN_TIB), instance_types.DISK_QUOTA
+    increase = reason("doctor.quota-increase", service="ebs", code=code, value=value, region=lab.region)
+    yield unwell(held, reason("doctor.or-smaller-disks", increase=increase))
 
 
 def offering(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
