@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, urlsplit
 import certifi
 import pytest
 
-from lamplighter.adapters.diagnosis.kubernetes import BUDGETS, NODE_CLAIMS, ClusterReads
+from lamplighter.adapters.diagnosis.kubernetes import BUDGETS, NODE_CLAIMS, NODE_CLASSES, ClusterReads
 from lamplighter.adapters.diagnosis.logs import MOST_LOGS, read_logs
 from lamplighter.adapters.diagnosis.reading import Reading
 from lamplighter.adapters.kubernetes.connection import Connection
@@ -134,6 +134,15 @@ def test_what_may_not_be_read_is_an_absent_key_and_loses_nothing_else(server: Se
     assert "nodeclaims" not in found
     assert {"nodes", "pods", "events", "daemonsets", "deployments", "runtimeclasses"} <= found.keys()
     assert "forbidden" in str(reading.not_read["kubernetes.clusterpolicies"])
+    assert "kubernetes.nodeclaims" not in reading.not_read, (
+        "nothing is said of Karpenter where no pool needs it"
+    )
+
+
+def test_of_a_node_pool_a_cluster_without_karpenter_s_kinds_is_said(server: Server) -> None:
+    reading = Reading(30)
+    reads(server, reading).read_node_pool(NODE_CLASSES["karpenter"], "")
+
     assert reading.not_read["kubernetes.nodeclaims"] == reason(
         "finding.unread.no-such-kind", path=NODE_CLAIMS
     )

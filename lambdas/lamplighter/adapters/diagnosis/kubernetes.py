@@ -58,7 +58,6 @@ class ClusterReads:
         self._keep("jobs", lambda: self._list("/apis/batch/v1/jobs", self._has_pods))
         self._keep("clusterpolicies", lambda: self._list(CLUSTER_POLICIES))
         self._keep("runtimeclasses", lambda: self._list(RUNTIME_CLASSES))
-        self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
         pods = {(_space(pod), _name(pod)) for pod in self.objects["pods"]} if "pods" in self.objects else None
         spaces = {space for space, _ in pods} if pods is not None else None
         self._keep("poddisruptionbudgets", lambda: self._list(BUDGETS, lambda item: _is_in(item, spaces)))
@@ -68,7 +67,8 @@ class ClusterReads:
         return self.objects
 
     def read_node_pool(self, node_classes: str, launch_bar: str) -> Json:
-        """The same, completed by what there is of a NodePool. Its claims are read with the rest."""
+        """The same, completed by what there is of a NodePool and its claims."""
+        self._keep("nodeclaims", lambda: self._list(NODE_CLAIMS))
         self._keep("nodepools", lambda: self._list(NODE_POOLS))
         self._keep(node_classes.rpartition("/")[2], lambda: self._list(node_classes))
         self._keep("customresourcedefinitions", lambda: list(self._kinds()))
