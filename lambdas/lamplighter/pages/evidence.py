@@ -9,7 +9,7 @@ from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.domain.views.told import FindingView, VerdictRow
 from lamplighter.pages.drawing import Canvas, bar, drawn_for_all, shortened, words_at
 from lamplighter.pages.frame import badge, section
-from lamplighter.pages.html import Child, Html, el
+from lamplighter.pages.html import Child, Html, el, with_code
 from lamplighter.pages.node_names import node_name, short_name, with_short_names
 from lamplighter.pages.tables import body, cell, group, name, row, table
 from lamplighter.pages.wording import Wording
@@ -136,7 +136,7 @@ def findings(found: Sequence[FindingView], words: Wording, none: str) -> Html:
                 el("bdi", each.cause),
             ),
             el("p", el("bdi", words.told(each.summary))),
-            el("p", el("strong", words("finding.advice")), " ", el("bdi", words.told(each.advice)))
+            el("p", el("strong", words("finding.advice")), " ", el("bdi", with_code(words.told(each.advice))))
             if each.advice
             else None,
             el(

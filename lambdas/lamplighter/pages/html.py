@@ -13,6 +13,7 @@ from typing import TypeAlias
 _UNSEEN = re.compile(
     "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]"
 )
+_CODE = re.compile(r"`([^`\s](?:[^`]*[^`\s])?)`")
 _VOID = frozenset({"meta", "br", "link", "hr"})
 
 
@@ -42,6 +43,11 @@ def el(tag: str, /, *children: Child, **attributes: Value) -> Html:
 def joined(*children: Child) -> Html:
     """Several, one after another."""
     return Html("".join(_child(each) for each in children))
+
+
+def with_code(text: str) -> Html:
+    """A text in which words between backticks are code, as in Slack."""
+    return joined(*(el("code", part) if odd % 2 else part for odd, part in enumerate(_CODE.split(text))))
 
 
 def _child(child: Child) -> str:

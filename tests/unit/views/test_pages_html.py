@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lamplighter.pages import lab_page, receipt_page
-from lamplighter.pages.html import Html, el, escaped, joined
+from lamplighter.pages.html import Html, el, escaped, joined, with_code
 from tests import page_views as views
 
 ANYTHING = st.text(max_size=40)
@@ -96,3 +96,18 @@ def test_attributes_that_are_not_there_are_left_out() -> None:
     assert el("a", class_="b", hidden=True, title=None, aria_label="c", x=1.5, y=2.0) == (
         '<a class="b" hidden aria-label="c" x="1.5" y="2"></a>'
     )
+
+
+def test_words_between_backticks_are_code_and_still_text() -> None:
+    assert with_code("set `<a>` & `b`") == "set <code>&lt;a&gt;</code> &amp; <code>b</code>"
+    assert with_code("one ` alone, `` none") == "one ` alone, `` none"
+    assert "Wait, or give the pool a second zone: <code>zone_index</code> in lab.yaml." in lab_page.page(
+        views.busy_lab(), views.words()
+    )
+
+
+@given(MARKUP)
+def test_code_loses_nothing_but_backticks(text: str) -> None:
+    read = Read(with_code(f"a `{text}` b"))
+    assert read.tags == ["code"] * bool(text)
+    assert read.text.replace("`", "") == Read(escaped(f"a {text} b")).text.replace("`", "")
