@@ -25,6 +25,8 @@ def message(error: TyperException) -> str:
     if option is not None:
         # Its value is missing, or it takes none.
         return f"{line.rstrip('.')}, --help lists the options"
+    if line.startswith("Got unexpected extra argument"):
+        return f"{line.rstrip('.')}, --help lists the options"
     choice = _CHOICE.fullmatch(line)
     if choice is None:
         return line

@@ -91,6 +91,7 @@ def test_an_odd_option_is_told_in_one_line() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ("check evening.yaml", "Got unexpected extra argument(s) (evening.yaml), --help lists the options\n"),
         ("simulate --json", "Option '--json' requires an argument, --help lists the options\n"),
         ("check --json=yes", "Option '--json' does not take a value, --help lists the options\n"),
     ],
