@@ -145,6 +145,14 @@ def test_one_s_own_lease_may_be_kept_as_long_as_the_role_allows(
     assert option["text"]["text"] == "21:30"
 
 
+def test_a_place_in_the_line_is_only_for_who_may_open(door: Knocks) -> None:
+    door.lab.put(running("evening-class", EIGHT + HOUR, nodes=2))
+    assert "tell-me" in buttons(door.type("open 1 for 1h"))
+    said = door.type("open 1 for 1h", STUDENT)
+    assert "Nothing changed: you have no role in this lab" in said["text"]
+    assert not buttons(said)
+
+
 @pytest.mark.parametrize(
     ("budget", "text", "offered"),
     [

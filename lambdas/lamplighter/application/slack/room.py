@@ -43,7 +43,7 @@ def room(context: RequestContext, command: Command, last: Lease) -> Room:
         if forbidden is None:
             return Room(nodes, later=later)
         return Room(0, forbidden, approvable=True, later=later)
-    if beyond is None and whole.earliest is not None:
+    if forbidden is None and whole.earliest is not None:
         return Room(0, earliest=whole.earliest, later=later)
 
     def is_granted(number: int) -> bool:
@@ -52,7 +52,7 @@ def room(context: RequestContext, command: Command, last: Lease) -> Room:
         return may and pool.opening(part).outcome != "refused"
 
     fewer = next(filter(is_granted, range(nodes - 1, 0, -1)), 0)
-    return Room(fewer, beyond or whole.reason, later=later)
+    return Room(fewer, forbidden or whole.reason, later=later)
 
 
 def opened(context: RequestContext, command: Command) -> Wanted:
