@@ -26,6 +26,12 @@ _MEANT: Mapping[str, str] = {
 }
 _KEYS = {word: key for key, words in _MEANT.items() for word in words.split()}
 _NO_NODES = "leave it out: a pool has nodes only while it is open"
+# A stopped instance holds no capacity: its start can fail for want of it, as any other does
+# (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/troubleshooting-launch.html).
+_NO_WARM_POOL = (
+    "leave it out: a lab has no warm pools, since a stopped node holds no capacity and a running one needs a lease;"
+    " write ready: by in the window"
+)
 _NEEDLESS: Mapping[str, str] = {
     **dict.fromkeys(("min_size", "min_nodes", "minimum", "min_count", "min_capacity"), _NO_NODES),
     **dict.fromkeys(("desired_size", "desired_capacity", "desired_nodes", "initial_size"), _NO_NODES),
@@ -34,6 +40,7 @@ _NEEDLESS: Mapping[str, str] = {
         "write days, start and end",
     ),
     "duration": "write end",
+    **dict.fromkeys(("warm", "warm_pool", "warm_pool_config"), _NO_WARM_POOL),
 }
 
 

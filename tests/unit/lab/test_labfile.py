@@ -188,6 +188,10 @@ def test_load_says_all_problems_in_one_error(tmp_path: Path) -> None:
      "f:2: pools.gpu.max_size: is no known key, the nearest known one is max_nodes"),
     ("name: x\npools: {gpu: {minSize: 1}}\n",
      "f:2: pools.gpu.minSize: is no known key; leave it out: a pool has nodes only while it is open"),
+    *((f"name: x\npools: {{gpu: {{{key}: {value}}}}}\n",
+       (f"f:2: pools.gpu.{key}: is no known key; leave it out: a lab has no warm pools, since a stopped node holds no"
+        " capacity and a running one needs a lease; write ready: by in the window"))
+      for key, value in (("warm", "1"), ("warm_pool", "{min_size: 1}"), ("warmPoolConfig", "{enabled: true}"))),
     ("name: x\nguard: {max_duration: 6h}\n",
      "f:2: guard.max_duration: is no known key, the nearest known one is longest_lease"),
     ("name: x\nmax_duration: 6h\n",
