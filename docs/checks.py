@@ -28,6 +28,7 @@ takes no check before it. On a pool without the operator it is listed as *not pr
 #: The condition of each check; checks without a pod first.
 PASSES = {
     "allocatable": "the node offers every GPU of its instance type, times the number of parts of each GPU",
+    "efa": "with `efa: true`: the node offers every EFA device of its instance type (`vpc.amazonaws.com/efa`)",
     "labels": "GPU feature discovery found the right model, the right count and a driver; not judged without it",
     "nvidia-smi": "every GPU exists, with the right model and its own UUID",
     "vectoradd": "`Test PASSED`: a kernel ran and its sums are correct",
@@ -49,7 +50,7 @@ PASSES = {
     "xid": "no XID in the device plugin's log since the node came for which NVIDIA's table asks for a reset, a reboot"
     " or a new machine, and none from the node monitoring agent; an XID that the table does not have is not proven",
 }
-WITHOUT_A_POD = ("allocatable", "labels", "xid")
+WITHOUT_A_POD = ("allocatable", "efa", "labels", "xid")
 
 RULES = f"""## Time
 
@@ -79,6 +80,9 @@ RULES = f"""## Time
 - A collective between two nodes is an Indexed Job of two pods. They connect through a headless Service with `torchrun`,
   without MPI. It prints the table of nccl-tests. If the ranks do not connect and NCCL prints nothing, the path between
   the nodes is blocked.
+- With `efa: true` each of the two pods takes its GPU's share of the node's EFA devices, and 5120 MiB of huge pages
+  where the node has any. EKS's AL2023 images reserve them as EFA's installer does; Bottlerocket reserves none. A node
+  is ready for its checks when its plugin has announced every device.
 - Checks never run beside the operator's own validation, which takes a GPU. They never displace other people's work; the
   verdict names that work.
 - Lamplighter deletes all objects of the checks when the ladder is over, when the lease ends, and when it closes. The

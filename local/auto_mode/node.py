@@ -12,6 +12,7 @@ from local.auto_mode.requirements import (
     single_values,
 )
 from local.aws.api.own_services import Document
+from local.aws.ec2.interfaces import efa_interfaces
 from local.fleet.boot.images import Family, ami_type_of
 from local.fleet.gpus.hardware import hardware
 from local.fleet.machine import Machine
@@ -55,6 +56,7 @@ def machine(
         ami_type=ami_type_of(Family.BOTTLEROCKET, architecture, nvidia=gpus),
         max_pods=_MAX_PODS,
         launched=instance["LaunchTime"].timestamp(),
+        efa=efa_interfaces(instance),
         kubernetes_version=cluster["version"],
         gpus_at_ready=True,
         pod_addresses=pod_addresses,

@@ -14,7 +14,7 @@ from local.fleet.pod import PodRun
 from local.fleet.world import TERMINAL, World, path
 from local.kubernetes.api import ApiError, Object
 
-GPU = "nvidia.com/gpu"
+GPU, EFA = "nvidia.com/gpu", "vpc.amazonaws.com/efa"
 #: The cloud controller sets it while the instance is stopped.
 SHUTDOWN = {"key": "node.cloudprovider.kubernetes.io/shutdown", "effect": "NoSchedule"}
 _CONFLICT = 409
@@ -98,6 +98,11 @@ class Kubelet:
         """A device plugin lists `count` devices; all are healthy unless it gives a number."""
         self.allocatable[resource] = well = count if healthy is None else healthy
         self._update_status({"capacity": {resource: str(count)}, "allocatable": {resource: str(well)}})
+
+    def announce_efa(self, count: int) -> None:
+        """The EFA plugin lists its devices: they are no GPUs."""
+        amount = {EFA: str(count)}
+        self._update_status({"capacity": amount, "allocatable": amount})
 
     def withdraw(self, resource: str) -> None:
         """The device plugin is gone: its devices count as unhealthy, but the kubelet remembers them."""

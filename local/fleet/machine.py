@@ -19,7 +19,8 @@ class Machine:
     amiType of its image, or for a custom image the one that it is like. `cannot_join` says why its kubelet never
     starts; "" if it does. EKS itself sets `later_labels` and `later_taints` when the node has joined. With
     `gpus_at_ready` the device plugin of the image is there as soon as the node is Ready. `pod_addresses` are all
-    that its pods ever have; None where the node gets more of them as pods come.
+    that its pods ever have; None where the node gets more of them as pods come. `efa` is the number of its EFA
+    interfaces.
     """
 
     instance_id: str
@@ -40,6 +41,7 @@ class Machine:
     later_taints: Sequence[Mapping[str, str]] = ()
     gpus_at_ready: bool = False
     pod_addresses: int | None = None
+    efa: int = 0
 
     @property
     def node_name(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from moto.ec2.models import EC2Backend, ec2_backends
 from moto.ec2.models.instances import Instance, InstanceState, Reservation
 
+from local.aws.ec2 import interfaces
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.timers import Timers
 from local.clock import VirtualClock
@@ -63,8 +64,16 @@ class InstanceLives:
             asked_before = _of_token(backend, kwargs.get("client_token"))
             if asked_before is not None:
                 return asked_before
+            # moto takes no interfaces from a launch template.
+            named = kwargs.get("launch_template")
+            if isinstance(named, dict) and named and not kwargs.get("nics"):
+                template = backend._get_template_from_args(named).data  # noqa: SLF001 (moto's own)
+                if template.get("NetworkInterfaces"):
+                    kwargs |= {"nics": interfaces.described(template)}
+                    kwargs |= {"security_group_ids": interfaces.groups(template)}
             reservation = _run_instances(backend, *args, **kwargs)  # type: ignore[arg-type]
             for instance in reservation.instances:
+                interfaces.name_kinds(instance, kwargs.get("nics"))
                 lives._begin(instance)
             return reservation
 

@@ -16,11 +16,11 @@ from moto.iam.models import iam_backends
 
 from local.aws.api.own_services import Document
 from local.aws.authorization.launches import tags_by_kind
+from local.aws.ec2.interfaces import described, groups
 from local.aws.ec2.launch_refusal import LaunchRefusal
 from local.aws.ec2.managed_instances import LAUNCHED, take
 
 Tags = dict[str, str]
-_KINDS_OF_EFA = frozenset({"efa", "efa-only"})
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,6 @@ def profile_missing(backend: EC2Backend, choice: Choice) -> LaunchRefusal | None
 def launch(backend: EC2Backend, choice: Choice, fleet: str, asked: Mapping[str, Tags]) -> Instance:
     """Starts the instance."""
     merged, tags = choice.merged, choice.tags(asked)
-    interfaces = _interfaces(merged)
     operator = (merged.get("Operator") or {}).get("Principal")
     managed = {LAUNCHED: "true"} if operator else {}
     reservation = backend.run_instances(
@@ -97,8 +96,8 @@ def launch(backend: EC2Backend, choice: Choice, fleet: str, asked: Mapping[str, 
         region_name=backend.region_name,
         subnet_id=choice.subnet,
         key_name=merged.get("KeyName"),
-        security_group_ids=_groups(merged),
-        nics=interfaces,
+        security_group_ids=groups(merged),
+        nics=described(merged),
         associate_public_ip=None,
         ebs_optimized=bool(merged.get("EbsOptimized")),
         monitoring_state="enabled" if (merged.get("Monitoring") or {}).get("Enabled") else "disabled",
@@ -118,13 +117,11 @@ def launch(backend: EC2Backend, choice: Choice, fleet: str, asked: Mapping[str, 
             "aws:ec2launchtemplate:version": str(choice.template.number),
         }
     )
-    _complete(backend, instance, choice, tags.get("network-interface", {}), interfaces)
+    _complete(backend, instance, choice, tags.get("network-interface", {}))
     return instance
 
 
-def _complete(
-    backend: EC2Backend, instance: Instance, choice: Choice, tags: Tags, interfaces: list[Document]
-) -> None:
+def _complete(backend: EC2Backend, instance: Instance, choice: Choice, tags: Tags) -> None:
     profile = choice.profile
     if profile:
         backend.associate_iam_instance_profile(
@@ -138,27 +135,8 @@ def _complete(
         vars(instance)["spot_instance_request_id"] = f"sir-{secrets.token_hex(4)}"
     zone_id = backend.get_subnet(choice.subnet).availability_zone_id
     vars(instance.placement)["availability_zone_id"] = zone_id
-    for interface, written in zip(instance.nics.values(), interfaces or [{}], strict=False):
+    for interface in instance.nics.values():
         interface.add_tags(tags)
-        kind = written.get("InterfaceType")
-        if kind in _KINDS_OF_EFA:
-            interface.interface_type = kind
-
-
-def _groups(merged: Document) -> list[str]:
-    """The security groups: of the first network interface, where the template has interfaces."""
-    interfaces = merged.get("NetworkInterfaces") or []
-    groups = interfaces[0].get("Groups") if interfaces else merged.get("SecurityGroupIds")
-    return list(dict.fromkeys(groups or []))
-
-
-def _interfaces(merged: Document) -> list[Document]:
-    """The network interfaces as moto takes them: it knows no network cards, so each has a device index of its own."""
-    return [
-        {**{key: value for key, value in each.items() if key not in ("Groups", "NetworkCardIndex")}}
-        | {"DeviceIndex": index, "DeleteOnTermination": True}
-        for index, each in enumerate(merged.get("NetworkInterfaces") or [])
-    ]
 
 
 def _disks(merged: Document) -> list[Document]:

@@ -11,6 +11,7 @@ from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import Group, Hook, Member
 from local.aws.autoscaling.scaling import Scaling
+from local.aws.ec2.interfaces import efa_interfaces
 from local.aws.eks.booting import boot, labels_of, pods_of, taints_of
 from local.aws.eks.nodegroup import Nodegroup
 from local.fleet.boot.images import CUSTOM, image_of
@@ -133,6 +134,7 @@ class Nodes:
             ami_type=nodegroup.played_image or start.ami_type,
             max_pods=start.settings.max_pods or pods_of(member.type, windows=windows),
             launched=instance["LaunchTime"].timestamp(),
+            efa=efa_interfaces(instance),
             kubernetes_version=start.kubernetes_version,
             cannot_join=start.problem,
             # Into a custom image EKS writes nothing: it labels and taints the node when it has joined.

@@ -10,6 +10,7 @@ from botocore.exceptions import ClientError
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
+from local.aws.ec2.interfaces import efa_interfaces
 from local.aws.eks.access import Access
 from local.aws.eks.booting import Boot, boot_of_image, image_name, pods_of
 from local.aws.eks.clusters import Clusters
@@ -114,4 +115,5 @@ def _machine(instance: Document, cluster: str, boot: Boot) -> Machine:
         launched=instance["LaunchTime"].timestamp(),
         kubernetes_version=boot.kubernetes_version,
         cannot_join=boot.problem,
+        efa=efa_interfaces(instance),
     )

@@ -15,8 +15,10 @@ from local.fleet.coroutines import Pause
 from local.fleet.interfaces import Container
 from local.fleet.world import labels
 from local.kubernetes.api import Object
+from local.kubernetes.placement import requests
 
 Program = Generator[Pause, None, int]
+_EFA = "vpc.amazonaws.com/efa"
 _INDEX = "batch.kubernetes.io/job-completion-index"
 _JOB = "batch.kubernetes.io/job-name"
 _STORE_SECONDS = 120.0
@@ -62,7 +64,9 @@ def _collective(  # noqa: PLR0917 -- the words of the program, and who runs it
 ) -> Program:
     yield _BEGIN_SECONDS
     container.say(f"{container.pod.name}:101:101 [0] NCCL INFO Bootstrap : Using eth0")
-    container.say(f"{container.pod.name}:101:101 [0] NCCL INFO NET/Socket : Using [0]eth0")
+    efa = len(set(hosts)) > 1 and requests(container.pod.pod).get(_EFA)
+    network = "NET/OFI Selected provider is efa, fabric is efa" if efa else "NET/Socket : Using [0]eth0"
+    container.say(f"{container.pod.name}:101:101 [0] NCCL INFO {network}")
     sustained = what == "sustained"
     operation = "all_reduce" if sustained else what
     sizes = [first] * (second // _SLICE_SECONDS) if sustained else _doubled(first, second)

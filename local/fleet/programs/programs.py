@@ -12,6 +12,7 @@ from local.fleet.interfaces import Container
 from local.fleet.programs import broken as programs_broken
 from local.fleet.programs import cuda as programs_cuda
 from local.fleet.programs import device_plugin as programs_device_plugin
+from local.fleet.programs import efa as programs_efa
 from local.fleet.programs import feature_discovery as programs_feature_discovery
 from local.fleet.programs import karpenter as programs_karpenter
 from local.fleet.programs import nccl as programs_nccl
@@ -36,7 +37,7 @@ def program_of(container: Container) -> Program:
     metadata = labels(container.pod.pod)
     operand = programs_feature_discovery.find(metadata) or programs_operator.find(metadata, container.name)
     operand = operand or programs_device_plugin.find(metadata, container.name)
-    operand = operand or programs_karpenter.find(container)
+    operand = operand or programs_karpenter.find(container) or programs_efa.find(container)
     if operand:
         return operand(container)
     for sign, tool in _TOOLS:

@@ -10,7 +10,7 @@ from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.checks import manifests as checks_manifests
 from lamplighter.domain.checks.ladder import Check
 from lamplighter.lab.checks import Checks
-from tests.unit.checks.test_checks import ERRAND, NODE, OTHER, manifest
+from tests.unit.checks.test_checks import ERRAND, NODE, OTHER, known, manifest
 
 MIB_1, MIB_256, GIB_1 = "1048576", "268435456", "1073741824"
 ALONE: dict[str, tuple[int, str, int, bool, bool, bool]] = {
@@ -97,7 +97,7 @@ def test_a_pair_asks_for_the_resource_that_its_first_node_offers() -> None:
     renamed = replace(OTHER, allocatable={"nvidia.com/gpu.shared": 4})
 
     def asked(*nodes: Any) -> object:
-        found: Any = checks_manifests.job(checks.ALL_REDUCE, ERRAND, "seat", nodes)
+        found: Any = checks_manifests.job(checks.ALL_REDUCE, ERRAND, "seat", nodes, known("g5.xlarge"))
         return found["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
 
     assert asked(NODE, renamed) == {"memory": "8Gi", "nvidia.com/gpu": "1"}

@@ -121,7 +121,9 @@ def test_what_is_not_judged_is_said_and_how_long_each_check_took_is_kept() -> No
 
 
 def test_two_ranks_meet_by_name_on_two_nodes_without_mpi() -> None:
-    job: Any = checks_manifests.job(checks.ALL_REDUCE, ERRAND, "all-reduce-1", [NODE, OTHER])
+    job: Any = checks_manifests.job(
+        checks.ALL_REDUCE, ERRAND, "all-reduce-1", [NODE, OTHER], known("g5.12xlarge")
+    )
     service: Any = checks_manifests.service(checks.ALL_REDUCE, ERRAND, "all-reduce-1")
     spec = job["spec"]
     assert (spec["completionMode"], spec["completions"], spec["parallelism"]) == ("Indexed", 2, 2)

@@ -198,7 +198,9 @@ def test_an_old_condition_of_the_agent_fails_with_its_age() -> None:
 
 def test_a_check_between_nodes_meets_at_its_port_and_gives_up_after_its_time() -> None:
     origin = checks_manifests.CheckOrigin("cli-1", "gpu", written(ASKED))
-    found: Any = checks_manifests.job(ALL_REDUCE, origin, "seat", [node("a").facts, node("b").facts])
+    found: Any = checks_manifests.job(
+        ALL_REDUCE, origin, "seat", [node("a").facts, node("b").facts], node("a").kind
+    )
     meeting: Any = checks_manifests.service(ALL_REDUCE, origin, "seat")
     spec = found["spec"]
 

@@ -6,7 +6,14 @@ from datetime import datetime
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked
 from lamplighter.adapters.kubernetes.connection import MERGE_PATCH, NOT_FOUND, Connection, Object
-from lamplighter.domain.pool.nodes import GPU_RESOURCES, MIG_RESOURCES, NodeFacts, NodeTaint
+from lamplighter.domain.pool.nodes import (
+    EFA_RESOURCE,
+    GPU_RESOURCES,
+    HUGE_PAGES,
+    MIG_RESOURCES,
+    NodeFacts,
+    NodeTaint,
+)
 from lamplighter.values.instant import foreign
 from lamplighter.values.whole_number import whole_number
 
@@ -89,6 +96,8 @@ def node_facts(item: Object) -> NodeFacts:
             labels=metadata.get("labels") or {},
             capacity=_gpus(status.get("capacity")),
             allocatable=_gpus(status.get("allocatable")),
+            efa=whole_number((status.get("allocatable") or {}).get(EFA_RESOURCE)) or 0,
+            huge_pages=str((status.get("allocatable") or {}).get(HUGE_PAGES, "0")) != "0",
             annotations={
                 key: str(value)
                 for key, value in (metadata.get("annotations") or {}).items()

@@ -86,6 +86,8 @@ def verdicts(
 
     for node in nodes:
         add("allocatable", node, checks_node.allocatable(node.facts, node.kind, node.slices, node.replicas))
+        if node.kind.efa:
+            add("efa", node, checks_node.efa(node.facts, node.kind))
         add("labels", node, checks_node.labels(node.facts, node.kind, discovery=discovery))
     if without := checks_node.validator(lab.gpu_stack(run.pool)):
         not_judged["validator", without.code] = NotJudged("validator", without)

@@ -20,6 +20,7 @@ from lamplighter.domain.pool.drain import NOTES
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
+from lamplighter.lab.pools import Pool
 from lamplighter.reasons.document import document, read
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import reason, several
@@ -56,7 +57,12 @@ def await_gpus(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
             continue
         node = _staying(node, connection)
         unmet = readiness.not_ready_because(
-            node, _gpus(node, lab, run), stack, slices=offer.slices, replicas=offer.replicas
+            node,
+            _gpus(node, lab, run),
+            stack,
+            slices=offer.slices,
+            replicas=offer.replicas,
+            efa=_efa(node, lab.pools[run.pool]),
         )
         unmet += not_offered_because(node, offer, connection, discovery=stack.on(node).discovery)
         if unmet:
@@ -119,6 +125,11 @@ def _fresh(run: Run) -> dict[str, datetime]:
 def _gpus(node: NodeFacts, lab: Lab, run: Run) -> int | None:
     known = gpu_type(node.instance_type or lab.pools[run.pool].instance_type)
     return known.count if known else None
+
+
+def _efa(node: NodeFacts, pool: Pool) -> int:
+    known = gpu_type(node.instance_type or pool.instance_type)
+    return known.efa if known and pool.efa else 0
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -193,7 +193,7 @@ def _create(
     facts = [node.facts for node in where]
     jobs.create(
         connection,
-        checks_manifests.job(placement.check, origin, placement.name, facts),
+        checks_manifests.job(placement.check, origin, placement.name, facts, first.kind),
         checks_manifests.service(placement.check, origin, placement.name),
     )
 

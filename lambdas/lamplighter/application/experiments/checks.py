@@ -157,7 +157,9 @@ def _start(
         made = checks_manifests.pod(placement.check, origin, placement.name, mine[0].facts, mine[0].kind)
         pods.create(connection, made)
         return None
-    job = checks_manifests.job(placement.check, origin, placement.name, [node.facts for node in mine])
+    job = checks_manifests.job(
+        placement.check, origin, placement.name, [node.facts for node in mine], mine[0].kind
+    )
     jobs.create(connection, job, checks_manifests.service(placement.check, origin, placement.name))
     return None
 

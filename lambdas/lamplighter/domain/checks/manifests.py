@@ -6,9 +6,10 @@ removes them.
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
+from types import MappingProxyType
 
 from lamplighter.domain.checks.ladder import (
     ASKED_ANNOTATION,
@@ -20,7 +21,7 @@ from lamplighter.domain.checks.ladder import (
     Check,
 )
 from lamplighter.domain.gpu.instance_types import GpuType
-from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint
+from lamplighter.domain.pool.nodes import EFA_RESOURCE, HUGE_PAGES, NodeFacts, NodeTaint
 
 Manifest = dict[str, object]
 
@@ -31,6 +32,11 @@ FETCH = "fetch"
 AHEAD = "ahead"
 """The check label of a pod that pulls an image before the node's GPUs are ready; its time does not count."""
 MASTER_PORT = 29500
+#: Where NVIDIA's PyTorch image has libfabric and NCCL's plugin for it. Its entry point, which a pod's command replaces,
+#: would name them (https://github.com/NVIDIA-NeMo/RL/pull/2359).
+_LIBFABRIC = "export LD_LIBRARY_PATH=/opt/amazon/aws-ofi-nccl/lib:/opt/amazon/efa/lib:$LD_LIBRARY_PATH && "
+#: What AWS's examples take (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
+_PAGES = "5120Mi"
 
 _SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 
@@ -110,11 +116,13 @@ def _pulling_pod(image: str, metadata: Manifest, node: NodeFacts) -> Manifest:
     }
 
 
-def job(check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeFacts]) -> Manifest:
+def job(
+    check: Check, origin: CheckOrigin, placement: str, nodes: Sequence[NodeFacts], kind: GpuType
+) -> Manifest:
     """An Indexed Job of two ranks on two nodes, which find each other by the Service's names; without MPI."""
-    container = _container(check, nodes[0], 1)
+    container = _container(check, nodes[0], 1, _network(nodes, kind))
     run = f"--nnodes 2 --nproc-per-node 1 --node-rank $JOB_COMPLETION_INDEX --master-addr {placement}-0.{placement}"
-    _collective(container, run, check.command)
+    _collective(container, run, check.command, before=_LIBFABRIC if kind.efa else "")
     apart = {
         "labelSelector": {"matchLabels": {SEAT_LABEL: placement}},
         "topologyKey": "kubernetes.io/hostname",
@@ -170,10 +178,23 @@ def image_of(name: str) -> str:
     return str(json.loads(text)["images"][name]["image"])
 
 
-def _collective(container: Manifest, run: str, words: Sequence[str], **nccl: str) -> None:
+def _network(nodes: Sequence[NodeFacts], kind: GpuType) -> dict[str, str]:
+    """A GPU's share of the node's EFA devices, and the huge pages from which libfabric takes its buffers.
+
+    Without such a request a pod gets no huge page, and an image such as Bottlerocket reserves none.
+    """
+    if not kind.efa:
+        return {}
+    pages = {HUGE_PAGES: _PAGES} if all(node.huge_pages for node in nodes) else {}
+    return {EFA_RESOURCE: str(max(kind.efa // kind.count, 1)), **pages}
+
+
+def _collective(
+    container: Manifest, run: str, words: Sequence[str], *, before: str = "", **nccl: str
+) -> None:
     """Make the container run data/gpu/collective.py: `run` says to torchrun which ranks there are."""
     line = (
-        f'printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun {run} --master-port {MASTER_PORT}'
+        f'{before}printf %s "$COLLECTIVE" > /tmp/collective.py && exec torchrun {run} --master-port {MASTER_PORT}'
         f" /tmp/collective.py {' '.join(words)}"
     )
     container["command"] = ["sh", "-c", line]
@@ -189,7 +210,9 @@ def _program() -> str:
     return files("lamplighter.data.gpu").joinpath("collective.py").read_text("utf-8")
 
 
-def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
+def _container(
+    check: Check, node: NodeFacts, gpus: int, network: Mapping[str, str] = MappingProxyType({})
+) -> Manifest:
     # Sharing may rename the resource; the old name stays with a count of 0.
     resource = next((name for name, count in node.allocatable.items() if count), "nvidia.com/gpu")
     small = check.image == "cuda_sample"
@@ -198,11 +221,17 @@ def _container(check: Check, node: NodeFacts, gpus: int) -> Manifest:
         "image": image_of(check.image),
         "env": [{"name": "NVIDIA_DRIVER_CAPABILITIES", "value": "compute,utility"}],
         "resources": {
-            "requests": {"cpu": "100m", "memory": "256Mi" if small else "1Gi", resource: str(gpus)},
+            "requests": {
+                "cpu": "100m",
+                "memory": "256Mi" if small else "1Gi",
+                resource: str(gpus),
+                **network,
+            },
             # Each rank of a collective is a process with PyTorch.
             "limits": {
                 "memory": "1Gi" if small else f"{4 + 4 * gpus if check.several else 8}Gi",
                 resource: str(gpus),
+                **network,
             },
         },
         "securityContext": _unprivileged(root=check.root),

@@ -41,6 +41,13 @@ def allocatable(node: NodeFacts, kind: GpuType, slices: int = 1, replicas_asked:
     return passed(why, measured) if node.gpus == expected else failed(why, measured)
 
 
+def efa(node: NodeFacts, kind: GpuType) -> Verdict:
+    """Whether pods can get every EFA device of the instance type."""
+    measured: dict[str, Measurement] = {"allocatable": node.efa, "expected": kind.efa}
+    why = reason("check.node.efa", allocatable=node.efa, expected=kind.efa)
+    return passed(why, measured) if node.efa == kind.efa else failed(why, measured)
+
+
 def labels(node: NodeFacts, kind: GpuType, *, discovery: bool) -> Verdict | Reason:
     """Whether GPU feature discovery labelled what the instance type has; a reason where it does not run."""
     shown: dict[str, Measurement] = {

@@ -9,6 +9,8 @@ from decimal import Decimal
 from functools import cache
 from importlib.resources import files
 
+from lamplighter.data import instance_types
+
 
 @dataclass(frozen=True)
 class CollectiveFloor:
@@ -33,6 +35,8 @@ class GpuType:
     """The lowest bus bandwidth of a two-node all_reduce over TCP in GB/s; a lower one fails."""
     tcp_most: Decimal | None = None
     """The most GB/s that TCP carries between two nodes, of a type whose network is EFA; None of any other type."""
+    efa: int = 0
+    """The EFA devices of a node, in a pool that asks for EFA."""
     fabric: bool = False
     """Whether NVML tells the state of its fabric of NVSwitches."""
     floors: tuple[CollectiveFloor, ...] = ()
@@ -47,7 +51,7 @@ class GpuType:
 
     def over_tcp(self) -> "GpuType":
         """The same type in a pool that does not ask for EFA."""
-        return replace(self, tcp_most=None)
+        return replace(self, tcp_most=None, efa=0)
 
     def published_floor(self, nodes: int, ranks: int) -> Decimal | None:
         """The floor for so many nodes and ranks; None where nobody has published a figure."""
@@ -88,6 +92,7 @@ def types() -> dict[str, GpuType]:
             lacks=frozenset(family["lacks"]),
             busbw_floor=Decimal(row["bus_bandwidth"]),
             tcp_most=Decimal(family["tcp_most"]) if "tcp_most" in family else None,
+            efa=described.efa if (described := instance_types.gpu_type(name)) else 0,
             fabric=row["gpus"] > 1 and family.get("fabric", False),
             floors=tuple(
                 CollectiveFloor(each["nodes"], each["ranks"], Decimal(each["floor"]))

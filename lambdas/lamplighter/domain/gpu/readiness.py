@@ -43,18 +43,21 @@ class GpuSignals:
 
 
 def not_ready_because(
-    node: NodeFacts, gpus: int | None, stack: GpuSignals, *, slices: int = 1, replicas: int = 1
+    node: NodeFacts, gpus: int | None, stack: GpuSignals, *, slices: int = 1, replicas: int = 1, efa: int = 0
 ) -> list[Said]:
     """Why this node is not ready for GPU work; empty when it is ready.
 
     `gpus` are the physical GPUs of its instance type. For an unknown type it is None, and the count of GPU feature
     discovery is taken. `slices` is the number of slices of each GPU; `replicas` is the number of pods that shall
-    share a GPU, where no label says so.
+    share a GPU, where no label says so. `efa` are the EFA devices of a node in a pool with EFA; its plugin may announce
+    them late.
     """
     stack = stack.on(node)
     if gpus is None:
         gpus = _number(node.labels.get("nvidia.com/gpu.count", "")) or max(node.gpus, 1)
     unmet = _node(node)
+    if node.efa < efa:
+        unmet.append(reason("gpu.efa", allocatable=node.efa, expected=efa))
     if stack.kind == "built-in":
         return unmet + _allocatable(node, gpus)
     if stack.discovery:

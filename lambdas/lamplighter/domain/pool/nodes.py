@@ -10,6 +10,7 @@ from datetime import datetime
 GPU_RESOURCES = ("nvidia.com/gpu", "nvidia.com/gpu.shared")
 # Slices under mig.strategy mixed, such as nvidia.com/mig-1g.10gb.
 MIG_RESOURCES = "nvidia.com/mig-"
+EFA_RESOURCE, HUGE_PAGES = "vpc.amazonaws.com/efa", "hugepages-2Mi"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,10 @@ class NodeFacts:
     """When the agent began to report it, by the API server's clock."""
     monitored: bool = False
     """Whether the node monitoring agent reports on its accelerator."""
+    efa: int = 0
+    """The EFA devices that pods can get."""
+    huge_pages: bool = False
+    """Whether pods can get huge pages of 2 MiB."""
 
     @property
     def instance_type(self) -> str:
