@@ -12,7 +12,7 @@ from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
 from lamplighter.domain.capacity.node_pool.roles import CONTROL_PLANE
-from lamplighter.domain.gpu import dcgm_exporter, device_plugin
+from lamplighter.domain.gpu import dcgm_exporter, device_plugin, efa_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
 from stacks.constructs.cluster.add_ons import AddOns
@@ -179,6 +179,17 @@ class ClusterStack(Stack):
     def _gpu_charts(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
         """The charts that turn nodes with GPUs into nodes that pods can use."""
         lab, plugin, exporter = self._lab, device_plugin, dcgm_exporter
+        if lab.efa_pools:
+            kubectl.chart(
+                "EfaPlugin",
+                release=efa_plugin.RELEASE,
+                repository=efa_plugin.REPOSITORY,
+                chart=efa_plugin.CHART,
+                version=efa_plugin.VERSION,
+                namespace=efa_plugin.NAMESPACE,
+                values=efa_plugin.chart_values(lab),
+                after=after,
+            )
         for name, stated, release, chart, values in (
             ("GpuOperator", lab.gpu_operator, "gpu-operator", "gpu-operator", chart_values),
             ("DevicePlugin", lab.device_plugin, plugin.RELEASE, plugin.CHART, plugin.chart_values),
@@ -209,7 +220,7 @@ class ClusterStack(Stack):
 
     def _efa_group(self, vpc_id: str) -> str | None:
         lab = self._lab
-        if not any(pool.efa for pool in lab.pools.values()):
+        if not lab.efa_pools:
             return None
         return EfaGroup(self, "EfaGroup", name=lab.name, vpc_id=vpc_id).id
 

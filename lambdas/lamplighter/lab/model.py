@@ -301,6 +301,11 @@ class Lab(Part):
         """What is proven of a window's GPUs, or of a lease's of none: the window's word over the lab's."""
         return self.checks.under(next((one.checks for one in self.windows if one.name == window), None))
 
+    @property
+    def efa_pools(self) -> list[str]:
+        """The pools of the lab's own that have EFA: those of others bring what it needs."""
+        return [name for name, pool in self.pools.items() if pool.efa and pool.existing is None]
+
     def gpu_stack(self, pool: str) -> GpuStack:
         """What announces a pool's GPUs to Kubernetes: the operator, the plugin's own chart, or what nodes bring along.
 

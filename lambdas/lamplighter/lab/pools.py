@@ -151,9 +151,11 @@ class Pool(Part):
     )
     efa: bool = Field(
         False,
-        description="With kind auto-mode: as many EFA network interfaces as the instance type has.",
+        description="As many EFA network interfaces as the instance type has, with EFA's security group and device"
+        " plugin, and on a node group a placement group. A collective between nodes then has to go over EFA. An adopted"
+        " pool has its own interfaces and plugin.",
         examples=[True],
-        json_schema_extra=change("in place"),
+        json_schema_extra=change("rolled"),
     )
     packages: list[Package] = Field(
         default_factory=lambda: [*PACKAGES, "pciutils"],

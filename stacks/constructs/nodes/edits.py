@@ -38,6 +38,8 @@ def sides(
         "cluster.workload_identity": lab.cluster.workload_identity,
     }
     replacing = (*REPLACING, *OF_OWN_IMAGE) if spec.custom else REPLACING
+    # A lab from before this key has none of it in its template.
+    replacing = (*replacing, "efa") if spec.efa else replacing
     settings = [name for name in SETTINGS if name not in replacing]
     bounds = [] if desired is None else [spec.min_size, spec.max_size, desired]
     sent = [dict(spec.labels), list(map(asdict, spec.group_taints)), dict(spec.tags), spec.update_strategy]

@@ -19,6 +19,7 @@ from stacks.constructs.accepted import accept_managed_policies
 from stacks.constructs.deploy_steps import deploy_step
 from stacks.constructs.functions.functions import Function
 from stacks.constructs.nodes.disks import disks
+from stacks.constructs.nodes.efa import launched
 from stacks.constructs.nodes.spec import ClusterAddress, NodeGroupSpec
 from stacks.constructs.nodes.user_data import user_data
 
@@ -47,8 +48,10 @@ class LaunchTemplate(Construct):
         spec: NodeGroupSpec,
         security_groups: Sequence[str],
         cluster: ClusterAddress | None = None,
+        placement_group: ec2.CfnLaunchTemplate.PlacementProperty | None = None,
     ) -> None:
         super().__init__(scope, construct_id)
+        efa = launched(spec.efa, security_groups) if spec.efa else None
         tags = [
             {"key": "Name", "value": spec.name},
             {"key": LAB_TAG, "value": spec.lab},
@@ -61,7 +64,10 @@ class LaunchTemplate(Construct):
             metadata_options=ec2.CfnLaunchTemplate.MetadataOptionsProperty(
                 http_endpoint="enabled", http_tokens="required", http_put_response_hop_limit=spec.hop_limit
             ),
-            security_group_ids=list(security_groups),
+            # EC2 takes groups beside interfaces only on each of these.
+            security_group_ids=None if efa else list(security_groups),
+            network_interfaces=efa,
+            placement=placement_group,
             user_data=user_data(spec, cluster),
             tag_specifications=[
                 ec2.CfnLaunchTemplate.TagSpecificationProperty(resource_type=kind, tags=tags)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from lamplighter.data.instance_types import InstanceType
 from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family
 
 
@@ -38,6 +39,8 @@ class NodeGroupSpec:
     update_strategy: str = "DEFAULT"
     image: str | None = None
     image_family: ImageFamily | None = None
+    efa: InstanceType | None = None
+    """The type, where each node has its EFA interfaces."""
 
     @property
     def custom(self) -> bool:

@@ -13,10 +13,12 @@ from aws_cdk import Token
 from aws_cdk import aws_iam as iam
 from constructs import Construct, IDependable
 
+from lamplighter.data import instance_types
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
 from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step, node_role_step
 from stacks.constructs.nodes.edits import sides
+from stacks.constructs.nodes.efa import placed, placement_group
 from stacks.constructs.nodes.node_group import LaunchTemplate, NodeGroup, version_of
 from stacks.constructs.nodes.spec import NodeGroupSpec, NodeGroupTaint
 from stacks.constructs.nodes.start_script import start_script
@@ -42,8 +44,9 @@ class GpuPool(Construct):
             self,
             "LaunchTemplate",
             spec=spec,
-            security_groups=around.security_groups,
+            security_groups=around.groups_of(pool),
             cluster=around.address,
+            placement_group=placed(placement_group(self)) if spec.efa else None,
         )
         digest = _digest(spec, template.resolved, around.lab.tags)
         role = node_role_step(
@@ -149,6 +152,7 @@ def _spec(lab: Lab, name: str) -> NodeGroupSpec:
         update_strategy="MINIMAL",
         image=pool.image,
         image_family=pool.image_family,
+        efa=instance_types.gpu_type(pool.instance_type) if pool.efa else None,
     )
 
 

@@ -6,7 +6,7 @@ import pytest
 from moto.ec2.models.instance_types import INSTANCE_TYPES
 
 from lamplighter.data.instance_types import gpu_type, with_efa
-from stacks.constructs.pool.node_pool.efa import interfaces
+from stacks.constructs.nodes.efa import interfaces
 
 
 def cards(name: str) -> list[dict[str, Any]]:

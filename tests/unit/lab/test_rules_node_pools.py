@@ -72,12 +72,12 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
 
 @pytest.mark.parametrize(("text", "problem"), [
     ("pools: {gpu: {drain: 5m}}", "pools.gpu.drain: is only for a pool of kind karpenter or auto-mode"),
-    ("pools: {gpu: {efa: true}}", "pools.gpu.efa: is only for a pool of kind auto-mode; leave it out"),
+    ("pools: {gpu: {efa: true}}", "pools.gpu.efa: is true, but g5.xlarge has no EFA; write a type such as g5.8xlarge"),
     (f"pools: {{gpu: {{image: {ALIAS}}}}}", "an alias of Karpenter; write the id of an image such as"),
     (f"pools: {{gpu: {{ami_type: CUSTOM, image: {ALIAS}}}}}", f"pools.gpu.image: is {ALIAS}, an alias of Karpenter"),
     ("cluster: {existing: theirs}\npools: {gpu: {existing: team.gpu}}",
      'pools.gpu.existing: is "team.gpu", write the node group\'s name'),
-    (of_karpenter("efa: true, instance_type: g5.8xlarge"), "pools.gpu.efa: is only for a pool of kind auto-mode"),
+    (of_karpenter("efa: true"), "pools.gpu.efa: is true, but g5.xlarge has no EFA; write a type such as g5.8xlarge"),
     (of_karpenter("ami_type: AL2023_x86_64_NVIDIA"), ("pools.gpu.ami_type: is AL2023_x86_64_NVIDIA, a type of a node"
       f" group, and Karpenter takes an alias; write image: {ALIAS} in its place")),
     (of_karpenter("image_family: al2023"), "pools.gpu.image_family: is for a node group's own image; leave it out"),
@@ -107,8 +107,8 @@ def test_a_node_outlives_the_longest_lease_its_start_and_its_last_grace() -> Non
     (of_auto_mode("instance_type: p5.48xlarge"), "no price of p5.48xlarge with the fee of EKS Auto Mode"),
     ("cluster: {existing: theirs, auto_mode: {}}\npools: {gpu: {kind: auto-mode, existing: system}}",
      "pools.gpu.existing: is system, a built-in node pool of EKS Auto Mode, which starts no GPUs"),
-    ("cluster: {existing: theirs, auto_mode: {}}\npools: {gpu: {kind: auto-mode, existing: a, efa: true}}",
-     "pools.gpu.efa: is for a NodePool that the lab creates"),
+    ("cluster: {existing: theirs}\npools: {gpu: {existing: a, instance_type: g5.xlarge, efa: true}}",
+     "pools.gpu.efa: is true, but g5.xlarge has no EFA"),
     ("pools: {gpu: {kind: karpentr, drain: 2h, efa: true}}", 'pools.gpu.kind: is "karpentr", write one of'),
     ("cluster: {karpenter: {version: latest}}\npools: {gpu: {kind: karpenter}}",
      'cluster.karpenter.version: is "latest", write a version such as'),

@@ -3,7 +3,7 @@
 Pure: the cluster stack installs the chart. The values are those of version 0.18.2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.gpu.sharing import config_map, default_key, sharings
@@ -30,6 +30,8 @@ def chart_values(lab: Lab) -> dict[str, JsonValue]:
             "nfd": {"worker": {"tolerations": tolerating(lab, worker.get("tolerations"))}},
         },
     )
+    if lab.efa_pools:
+        values = over({"mofedEnabled": False}, values)
     if "affinity" not in values:
         # The chart selects nodes by labels of NFD, which is off without GFD. A pool whose image has a plugin must
         # not get a second one.
@@ -47,10 +49,10 @@ def pools(lab: Lab) -> list[str]:
     return [pool for pool in lab.pools if lab.gpu_stack(pool) == "device-plugin"]
 
 
-def tolerating(lab: Lab, given: JsonValue) -> list[JsonValue]:
-    """The given tolerations, and one for each taint of the pools that they do not tolerate."""
+def tolerating(lab: Lab, given: JsonValue, on: Sequence[str] | None = None) -> list[JsonValue]:
+    """The given tolerations, and one for each taint of the pools (those of the chart) that they do not tolerate."""
     tolerations = list(given) if isinstance(given, list) else []
-    for taint in _taints(lab):
+    for taint in _taints(lab, pools(lab) if on is None else on):
         if not any(matches(taint, one) for one in tolerations):
             tolerations.append({"key": taint.key, "operator": "Exists", "effect": taint.effect})
     return tolerations
@@ -66,8 +68,8 @@ def only_on(lab: Lab) -> JsonValue:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
-def _taints(lab: Lab) -> Iterator[Taint]:
-    for pool in pools(lab):
+def _taints(lab: Lab, on: Sequence[str]) -> Iterator[Taint]:
+    for pool in on:
         yield from (taint for taint in lab.pools[pool].taints if taint.effect != "PreferNoSchedule")
 
 

@@ -21,6 +21,9 @@ MIG_LABEL = "nvidia.com/mig.config"
 MIG_STATE = "nvidia.com/mig.config.state"
 UNSLICED = "all-disabled"
 GPU = "nvidia.com/gpu"
+# Since 0.19 NVIDIA's plugin gives every EFA device to pods with a GPU, beside EFA's plugin
+# (https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html).
+NO_MOFED: JsonValue = {"name": "MOFED_ENABLED", "value": "false"}
 STRATEGIES = {"time-slicing": "timeSlicing", "mps": "mps"}
 
 
@@ -71,6 +74,8 @@ def default_key(lab: Lab) -> str:
 def chart_values(lab: Lab) -> dict[str, JsonValue]:
     """The GPU Operator's Helm values: those of the lab, its ClusterPolicy fields and its sharing."""
     values = over(lab.gpu_operator.values, lab.gpu.cluster_policy)
+    if lab.efa_pools:
+        values = over({"devicePlugin": {"env": [NO_MOFED]}}, values)
     return over(values, {"devicePlugin": {"config": plugin_config(lab)}}) if sharings(lab) else values
 
 

@@ -44,19 +44,6 @@ def _type(path: Path, pool: Pool) -> Iterator[Misfit]:
     if instance_types.not_in_auto_mode(pool.instance_type):
         text = f"is {pool.instance_type}, which EKS Auto Mode does not start; write a type such as g6.xlarge"
         yield Misfit((*path, "instance_type"), text, (kind,))
-    if pool.efa and pool.existing is not None:
-        text = (
-            "is for a NodePool that the lab creates: an existing one has its interfaces already; leave it out"
-        )
-        yield Misfit((*path, "efa"), text, (kind, (*path, "existing")))
-        return
-    known = instance_types.gpu_type(pool.instance_type)
-    if pool.efa and known is not None and not known.efa:
-        family = pool.instance_type.partition(".")[0]
-        larger = next((one for one in instance_types.with_efa() if one.partition(".")[0] == family), None)
-        right = f"write a type such as {larger}, or leave it out" if larger else "leave it out"
-        text = f"is true, but {pool.instance_type} has no EFA; {right}"
-        yield Misfit((*path, "efa"), text, (kind, (*path, "instance_type")))
 
 
 def _life(lab: Lab, pool: str) -> Iterator[Misfit]:

@@ -64,8 +64,6 @@ def _node_group(path: Path, pool: Pool) -> Iterator[Misfit]:
             " leave it out"
         )
         yield _of_kind(path, "drain", text)
-    if pool.efa:
-        yield _of_kind(path, "efa", "is only for a pool of kind auto-mode; leave it out")
     if pool.image is not None and "@" in pool.image:
         text = (
             f"is {pool.image}, an alias of Karpenter; write the id of an image such as ami-0123456789abcdef0,"
@@ -92,8 +90,6 @@ def _of_a_node_group(path: Path, pool: Pool) -> Iterator[Misfit]:
 
 
 def _karpenter(path: Path, pool: Pool) -> Iterator[Misfit]:
-    if pool.efa:
-        yield _of_kind(path, "efa", "is only for a pool of kind auto-mode; leave it out")
     image = pool.image or ""
     if image.startswith("ami-"):
         text = (

@@ -161,7 +161,15 @@ def _template_version(template: str, latest: int) -> Physical:
     return Physical(template, {"LaunchTemplateId": template, **versions})
 
 
+def _placement_group(order: Order) -> Physical:
+    """A name only: moto has no placement groups, and a launch here is never too far from another."""
+    return Physical(f"{order.stack}-{order.logical_id}")
+
+
 KINDS = {
+    "AWS::EC2::PlacementGroup": Kind(
+        _placement_group, None, lambda _order, _physical: None, frozenset({"Strategy"})
+    ),
     "AWS::EC2::VPC": Kind(
         _vpc,
         _vpc_changed,

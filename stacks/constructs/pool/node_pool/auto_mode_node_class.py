@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lamplighter.data import instance_types
 from lamplighter.lab.model import Lab
-from stacks.constructs.pool.node_pool.efa import interfaces
+from stacks.constructs.nodes.efa import with_addresses
 
 GROUP, KIND = "eks.amazonaws.com", "NodeClass"
 
@@ -20,7 +20,7 @@ def auto_mode_node_class(
     of_pool = lab.pools[pool]
     known = instance_types.gpu_type(of_pool.instance_type)
     networking = (
-        {"advancedNetworking": {"networkInterfaces": interfaces(known)}} if of_pool.efa and known else {}
+        {"advancedNetworking": {"networkInterfaces": with_addresses(known)}} if of_pool.efa and known else {}
     )
     return {
         "apiVersion": f"{GROUP}/v1",

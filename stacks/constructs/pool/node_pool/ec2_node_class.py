@@ -5,8 +5,10 @@ Its fields: https://karpenter.sh/v1.14/concepts/nodeclasses/. Karpenter adds wha
 
 from collections.abc import Mapping, Sequence
 
+from lamplighter.data import instance_types
 from lamplighter.lab.model import Lab
 from lamplighter.values.lab_tag import LAB_TAG
+from stacks.constructs.nodes.efa import interfaces
 from stacks.constructs.nodes.start_script import start_script
 from stacks.constructs.nodes.user_data import mime
 
@@ -34,6 +36,9 @@ def ec2_node_class(
         },
         "tags": {**lab.tags, LAB_TAG: lab.name, "lamplighter:pool": pool},
     }
+    known = instance_types.gpu_type(of_pool.instance_type)
+    if of_pool.efa and known:
+        spec["networkInterfaces"] = interfaces(known)
     # Bottlerocket runs no script.
     script = None if of_pool.family == "bottlerocket" else start_script(of_pool.family, of_pool.packages)
     user_data = mime.document([(mime.SHELL_SCRIPT, script)])

@@ -39,7 +39,7 @@ class NodePool(Construct):
         named = shared.node_roles[lab.pools[pool].kind].named
         if lab.pools[pool].has("karpenter"):
             of_nodes = ec2_node_class(
-                lab, pool, profile=named, subnet=subnet, security_groups=around.security_groups
+                lab, pool, profile=named, subnet=subnet, security_groups=around.groups_of(pool)
             )
         else:
             of_nodes = auto_mode_node_class(
