@@ -1,7 +1,8 @@
 """Fast reads of a DynamoDB table: a query reads only its own partition, and its items are written without a model.
 
-moto sorts the whole table for each query, copies each item that it finds, and looks up each attribute of each item in
-AWS's model before it writes it. moto still decides which items a query returns.
+moto sorts the whole table for each query, copies each item that it finds, measures it twice by making each value in it
+anew, and looks up each attribute of each item in AWS's model before it writes it. moto still decides which items a
+query returns.
 """
 
 import base64
@@ -11,13 +12,14 @@ import threading
 from typing import Any
 
 from moto.core.responses import ActionContext
-from moto.dynamodb.models.dynamo_type import Item
+from moto.dynamodb.models.dynamo_type import DynamoType, Item
 from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoResult
 
 _plain_query = Table.query
 _plain_result = DynamoResult.execute_result
 _plain_copy = Item.__deepcopy__
+_plain_size = DynamoType.size
 _reading = threading.local()
 #: Members of an answer that are items, or made of them: a name, a type and a value, in JSON as in AWS's model.
 _ITEMS = frozenset({"Item", "Items", "LastEvaluatedKey"})
@@ -28,11 +30,29 @@ def read_partitions() -> None:
     Table.query = _query  # type: ignore[method-assign,assignment]
     DynamoResult.execute_result = _result  # type: ignore[method-assign,assignment]
     Item.__deepcopy__ = _copied  # type: ignore[method-assign,assignment]
+    DynamoType.size = _size  # type: ignore[method-assign,assignment]
 
 
 def _copied(item: Item, memo: dict[int, Any]) -> Item:
     """The item itself for a query, which only writes it out."""
     return item if getattr(_reading, "query", False) else _plain_copy(item, memo)
+
+
+def _size(value: DynamoType) -> int:
+    """The bytes of a value, as moto counts them."""
+    held = value.value
+    if value.type == "S" and isinstance(held, str):
+        return _bytes(held)
+    if value.type == "M":
+        return sum(
+            _bytes(name) + (each if isinstance(each, DynamoType) else DynamoType(each)).size()
+            for name, each in held.items()
+        )
+    return _plain_size(value)
+
+
+def _bytes(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def _result(result: DynamoResult, context: ActionContext) -> Any:
