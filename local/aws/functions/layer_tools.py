@@ -1,8 +1,8 @@
 """The programs that layers bring to a function under /opt: kubectl, helm and the AWS CLI of the CDK's layers.
 
 They are the real programs, unpacked from the assembly, and a worker finds them on its PATH. Two need a change. The
-script of the AWS CLI names an interpreter that only Lambda has. helm must use the local chart repository, because
-nothing here may reach the internet. The AWS CLI may keep its bytecode, because no figure measures its time.
+script of the AWS CLI names an interpreter that only Lambda has; here it is loaded once for all (aws_cli.py), because no
+figure measures its time. helm must use the local chart repository, because nothing here may reach the internet.
 """
 
 import os
@@ -12,11 +12,13 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
+from local.aws.functions import aws_cli
+
 #: The environment variable that gives a worker's helm the local chart repository.
 REPOSITORY = "LAMPLIGHTER_CHART_REPOSITORY"
 
 AWS = """#!/bin/sh
-PYTHONDONTWRITEBYTECODE= PYTHONPATH={folder} exec {python} -S {folder}/aws "$@"
+exec {python} -I -S {ask} {address} {folder} "$@"
 """
 HELM = """#!/bin/sh
 # Every chart repository is the local one.
@@ -47,7 +49,11 @@ class LayerTools:
         scripts: dict[str, str] = {}
         for layer in layers:
             if (layer / "awscli" / "aws").exists():
-                scripts["aws"] = _script(AWS, folder=layer / "awscli", python=sys.executable)
+                folder = layer / "awscli"
+                address = aws_cli.address(folder)
+                scripts["aws"] = _script(
+                    AWS, python=sys.executable, ask=aws_cli.ASK, address=address, folder=folder
+                )
             if (layer / "helm" / "helm").exists():
                 scripts["helm"] = _script(HELM, helm=layer / "helm" / "helm", repository=REPOSITORY)
             if (layer / "kubectl" / "kubectl").exists():
