@@ -10,6 +10,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from lamplighter.adapters.aws.calls import CALLED
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
@@ -66,7 +67,7 @@ class Outside:
     def __init__(
         self, session: boto3.session.Session, endpoint: str, ledger: Ledger, nodes: "NodeReader"
     ) -> None:
-        config = Config(retries={"total_max_attempts": 2}, read_timeout=30)
+        config = Config(retries={"total_max_attempts": 2}, read_timeout=30, user_agent=CALLED)
         self._clients: dict[str, Any] = {
             service: session.client(service, endpoint_url=endpoint, config=config)
             for service in ("ec2", "eks", "scheduler")

@@ -3,7 +3,9 @@
 from typing import Any
 
 import boto3
+from botocore.config import Config
 
+from lamplighter.adapters.aws.calls import CALLED
 from local.cloud import Cloud
 
 
@@ -23,5 +25,9 @@ class Account:
     def api(self, service: str) -> Any:
         """boto3's client of a service."""
         if service not in self._clients:
-            self._clients[service] = self.session.client(service, endpoint_url=self.endpoint)  # type: ignore[call-overload]
+            self._clients[service] = self.session.client(
+                service,  # type: ignore[call-overload]
+                endpoint_url=self.endpoint,
+                config=Config(user_agent=CALLED),
+            )
         return self._clients[service]

@@ -125,11 +125,13 @@ class Handler(MotoRequestHandler):  # type: ignore[misc]
 
     protocol_version = "HTTP/1.1"
     disable_nagle_algorithm = True
+    wbufsize = -1  # head and body are sent together
 
     def run_wsgi(self) -> None:
         environ: Environ = self.make_environ()
         if self.headers.get("Expect", "").lower() == "100-continue":
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+            self.wfile.flush()
         length = int(self.headers.get("Content-Length") or 0)
         body = environ["wsgi.input"].read(*([] if environ.get("wsgi.input_terminated") else [length]))
         environ["wsgi.input"] = io.BytesIO(body)

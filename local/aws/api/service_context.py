@@ -13,6 +13,7 @@ from botocore.awsrequest import AWSPreparedRequest
 from botocore.client import BaseClient
 from botocore.config import Config
 
+from lamplighter.adapters.aws.calls import CALLED
 from local.aws.api.own_services import Document
 from local.aws.authorization.state import State
 from local.aws.iam import Service, assume, refuse_untrusted
@@ -20,7 +21,11 @@ from local.clock import VirtualClock
 
 #: One try, because a retry of the SDK would sleep in real time. It is as long as the longest function (15 minutes).
 SDK = Config(
-    retries={"total_max_attempts": 1}, max_pool_connections=64, read_timeout=960, inject_host_prefix=False
+    retries={"total_max_attempts": 1},
+    max_pool_connections=64,
+    read_timeout=960,
+    inject_host_prefix=False,
+    user_agent=CALLED,
 )
 
 
