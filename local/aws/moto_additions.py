@@ -172,6 +172,10 @@ class MotoAdditions:
         """State transitions of every execution so far, by its ARN."""
         return self._workflows.transitions()
 
+    def running(self) -> dict[str, str]:
+        """The executions of workflows that have not ended: the state that each entered last, by its ARN."""
+        return self._workflows.running()
+
     def firings(self) -> list[Firing]:
         """The invocations of Scheduler so far."""
         return list(self._scheduler.firings)

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -78,16 +78,7 @@ class LabDay:
 
     def _pause(self, busy: timedelta) -> timedelta:
         """The time until the next sample; `busy` if a workflow is running."""
-        return IDLE_LOOK if {self._step(execution) for execution in self.running()} <= IDLE else busy
-
-    def _step(self, execution: str) -> str:
-        """The last state that was entered: each try of a step adds three events."""
-        pages = self.api("stepfunctions").get_paginator("get_execution_history")
-        for page in pages.paginate(executionArn=execution, reverseOrder=True):
-            for event in page["events"]:
-                if name := event.get("stateEnteredEventDetails", {}).get("name"):
-                    return str(name)
-        return ""
+        return IDLE_LOOK if {*self._running().values()} <= IDLE else busy
 
     # what people do
 
@@ -150,15 +141,11 @@ class LabDay:
 
     def running(self) -> list[str]:
         """Executions that have not ended, of existing workflows: a destroy deletes one after the other."""
-        stepfunctions = self.api("stepfunctions")
-        found: list[str] = []
-        for machine in stepfunctions.list_state_machines()["stateMachines"]:
-            with suppress(stepfunctions.exceptions.StateMachineDoesNotExist):
-                running = stepfunctions.list_executions(
-                    stateMachineArn=machine["stateMachineArn"], statusFilter="RUNNING"
-                )
-                found += [str(execution["executionArn"]) for execution in running["executions"]]
-        return found
+        return list(self._running())
+
+    def _running(self) -> dict[str, str]:
+        # Not over HTTP: a call for each workflow at each look would take longer than the look itself.
+        return self.cloud.aws.moto_additions.running()
 
     def entries(self, since: datetime, kind: str | None = None) -> list[Entry]:
         found = self.ledger.audit(self.pool.name, since)

@@ -110,6 +110,11 @@ class Execution(Scope):
         with self._lock:
             return list(self._events)
 
+    def entered(self) -> str:
+        """The state that was entered last. Each try of it adds three events."""
+        names = (event.get("stateEnteredEventDetails", {}).get("name") for event in reversed(self.events()))
+        return str(next((name for name in names if name), ""))
+
     def count_transition(self) -> None:
         with self._lock:
             self.transitions += 1

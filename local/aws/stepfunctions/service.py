@@ -48,6 +48,14 @@ class StepFunctions:
         """State transitions of each execution so far, by its ARN."""
         return {arn: execution.transitions for arn, execution in list(self._executions.items())}
 
+    def running(self) -> dict[str, str]:
+        """Executions that have not ended, of existing state machines: the state that each entered last, by its ARN."""
+        executions = list(self._executions.values())
+        there = (
+            each for each in executions if each.status == "RUNNING" and each.machine.arn in self._machines
+        )
+        return {each.arn: each.entered() for each in there}
+
     def wait_for(self, arn: str) -> None:
         """Returns when the execution has ended, successfully or not."""
         execution = self._execution(arn)
