@@ -7,7 +7,6 @@ a person's key. The scenarios and local/demo/laws.py judge.
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from local.cloud import Cloud
 from local.demo import laws
 from local.demo.observations import NodeReader, Outside, Pool, Sample
 from tests.scenarios.account import Account
+from tests.scenarios.command_line.commands import commands
 from tests.steady.hang import HANG_SECONDS
 
 Done = TypeVar("Done")
@@ -87,7 +87,8 @@ class LabDay:
 
         It has the credentials of the account, unless the environment names others.
         """
-        return self.program(sys.executable, "-m", "cli.main", *words, **environment)
+        done = commands().run(words, {**os.environ, **self._environment, **environment})
+        return Said(done.returncode, done.stdout, done.stderr)
 
     def program(self, *words: str, **environment: str) -> Said:
         """Any program of the played lab, as `command`."""
