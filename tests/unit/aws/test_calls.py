@@ -63,3 +63,13 @@ def test_who_calls_is_said_by_name() -> None:
         eks.list_clusters()
 
     assert [name.split()[0] for name in said] == [b"lamplighter"]
+
+
+@pytest.mark.usefixtures("nobody_listens")
+def test_a_function_keeps_its_clients(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client("eks") is not client("eks"), "elsewhere the environment may change"
+
+    monkeypatch.setenv("AWS_LAMBDA_FUNCTION_NAME", "demo-guard")
+
+    assert client("eks") is client("eks")
+    assert client("eks") is not client("eks", read_seconds=1)
