@@ -5,10 +5,15 @@ The API server resolves the token to a role, and the cluster's access entry reso
 
 import base64
 import os
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
+
+if TYPE_CHECKING:
+    from botocore.signers import RequestSigner
 
 # aws-iam-authenticator signs for 60 s; EKS accepts the token for 15 minutes from its signing.
 SIGNED_FOR_SECONDS = 60
@@ -35,6 +40,24 @@ class Token:
         self._value = ""
 
     def _signed(self) -> str:
+        signer, region, endpoint, _ = self._signer
+        url = signer.generate_presigned_url(
+            {
+                "method": "GET",
+                "url": f"{endpoint}/?Action=GetCallerIdentity&Version=2011-06-15",
+                "body": {},
+                "headers": {"x-k8s-aws-id": self._cluster},
+                "context": {},
+            },
+            region_name=region,
+            expires_in=SIGNED_FOR_SECONDS,
+            operation_name="",
+        )
+        return "k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
+
+    @cached_property
+    def _signer(self) -> "tuple[RequestSigner, str, str, object]":
+        """The signer, whose credentials renew themselves, the region and the address of STS. It needs the events."""
         import boto3  # noqa: PLC0415 -- on first use
         from botocore.signers import RequestSigner  # noqa: PLC0415
 
@@ -44,24 +67,8 @@ class Token:
         if credentials is None:
             call = "sts:GetCallerIdentity"
             raise OutsideFailed(reason("gpu.kubernetes.no-credentials", call=call), call)
+        region = sts.meta.region_name
         signer = RequestSigner(
-            sts.meta.service_model.service_id,
-            sts.meta.region_name,
-            "sts",
-            "v4",
-            credentials,
-            session.events,
+            sts.meta.service_model.service_id, region, "sts", "v4", credentials, session.events
         )
-        url = signer.generate_presigned_url(
-            {
-                "method": "GET",
-                "url": f"{sts.meta.endpoint_url}/?Action=GetCallerIdentity&Version=2011-06-15",
-                "body": {},
-                "headers": {"x-k8s-aws-id": self._cluster},
-                "context": {},
-            },
-            region_name=sts.meta.region_name,
-            expires_in=SIGNED_FOR_SECONDS,
-            operation_name="",
-        )
-        return "k8s-aws-v1." + base64.urlsafe_b64encode(url.encode()).decode().rstrip("=")
+        return signer, region, sts.meta.endpoint_url, session.events
