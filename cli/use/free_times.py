@@ -84,7 +84,7 @@ def _nodes(found: Deployment, pool: str, nodes: int | None, seats: int | None) -
 
 def _why_never(found: Deployment, wish: Command) -> str | None:
     """Why waiting does not help, if that is so."""
-    decision = outlook(wish.pool, found.ledger, found.lab, found.now)(wish)
+    decision = outlook(wish.pool, found.ledger, found.lab, found.now).opening(wish)
     if decision.outcome != "refused" or decision.earliest is not None:
         return None
     return f"{wish.pool}: {printing.drawn(decision.reason, found.zone)}"

@@ -101,7 +101,7 @@ def test_a_notice_that_nobody_took_comes_with_the_next_run_and_once(lab: LabOnMo
 @pytest.mark.parametrize("unheard", [(0,), (0, 60), (240,), (0, 120, 240)])
 def test_each_notice_that_nobody_took_comes_again_and_once(lab: LabOnMoto, unheard: tuple[int, ...]) -> None:
     planner = deployed(lab, EVENING, {**LATE, "except": ["2026-11-20"]}, COURSE)
-    planner.fetch = lambda _address: calendar("DTSTART:20261124T190000|DURATION:PT2H")
+    planner.fetch = lambda _address, _login: calendar("DTSTART:20261124T190000|DURATION:PT2H")
     heard = planner.notices
     lab.lease(opens=60, closes=180)
     for minutes in (0, 60, 120, 240, 300, 360):

@@ -52,7 +52,7 @@ def free(context: RequestContext, wants: Understood) -> SlackAnswer:
     until = said.closes or since + WEEK
     found = read(lab, ledger, wishes, since, until)
     if not found and len(wishes) == 1:
-        decision = outlook(wishes[0].pool, ledger, lab, now)(wishes[0])
+        decision = outlook(wishes[0].pool, ledger, lab, now).opening(wishes[0])
         if decision.outcome == "refused" and decision.earliest is None:
             return answers.plainly(context.speech.sentence(decision.reason))
     return seeing.free(found, wishes[0], until, context.speech)
