@@ -1,8 +1,10 @@
 """Files that a verb writes for its caller: checked before any work, and written whole or not at all."""
 
+import json
 import os
 from pathlib import Path
 
+from cli import printing
 from lamplighter.errors import BadInput
 
 
@@ -37,3 +39,12 @@ def write(option: str, file: Path, text: str) -> None:
 def draft_of(file: Path) -> Path:
     """The file beside it that is written first, and then renamed."""
     return file.with_name(f".{file.name}.{os.getpid()}")
+
+
+def write_document(document: object, out: str) -> None:
+    """The document as JSON, to a file or, for `-`, to stdout."""
+    text = json.dumps(document, ensure_ascii=False, indent=2)
+    if out == "-":
+        printing.json_text(text)
+    else:
+        write("--json", Path(out), f"{text}\n")

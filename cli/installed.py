@@ -26,20 +26,21 @@ def synth() -> None:
     """What the app.py of `lamplighter new` runs: lab file -> stacks."""
     _begin()
     from cli.endings import BAD_INPUT, OUTSIDE, missing_extra  # noqa: PLC0415 -- the same
+    from cli.printing import say_on_stderr  # noqa: PLC0415
 
     try:
         from app import main as app  # noqa: PLC0415
         from stacks import layer, runtime_python  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        sys.stderr.write(f"{missing_extra(error) or error}\n")
+        say_on_stderr(missing_extra(error) or str(error))
         sys.exit(BAD_INPUT)
     # As the steps of `make synth` before the synthesis itself.
     runtime_python.find(runtime_python.FOLDER, runtime_python.VERSION)
     try:
         layer.ensure()
     except CalledProcessError:  # uv has said why
-        sys.stderr.write(
-            "the layer of the functions cannot be built: the package index does not give its packages\n"
+        say_on_stderr(
+            "the layer of the functions cannot be built: the package index does not give its packages"
         )
         sys.exit(OUTSIDE)
     sys.exit(app())

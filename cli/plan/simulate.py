@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from cli import printing
+from cli.files import write_document
 from cli.instants import instant
 from cli.options import LabName
 from cli.plan import courses
-from cli.plan.simulation_document import write_document
 from lamplighter.domain.planner.simulation import simulate
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab

@@ -5,8 +5,8 @@ from functools import partial
 
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
+from cli.files import write_document
 from cli.instants import instant
-from cli.plan.simulation_document import write_document
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.planner.live import live

@@ -345,7 +345,7 @@ BREAKAGES = (
         8,
         "an adapter hands on a value of any type",
         f"{ADAPTERS}/checked.py",
-        "        if not _fits(value, kind):\n",
+        "        if not fits(value):\n",
         "        if False:\n",
         histories="faults",
     ),

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import boto3
 import pytest
 
 from cli.plan.check_year import lines
@@ -86,6 +87,8 @@ def test_a_secret_that_this_machine_may_not_read_is_a_note(
 ) -> None:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_PROFILE"):
         monkeypatch.delenv(name, raising=False)
+    # boto3's own session remembers the credentials of a test before.
+    monkeypatch.setattr(boto3, "DEFAULT_SESSION", None)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "none"))
     arn = "arn:aws:secretsmanager:ap-northeast-2:123456789012:secret:course-AbCdEf"

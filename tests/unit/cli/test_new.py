@@ -1,4 +1,4 @@
-"""`lamplighter new` writes what a deploy needs. tests/scenarios/test_wheel.py synthesises it."""
+"""`lamplighter new` writes what a deploy needs. tests/scenarios/deploys/test_wheel.py synthesises it."""
 
 import json
 import sys

@@ -81,7 +81,7 @@ def test_every_command_shown_is_one_that_the_program_takes(document: Path, progr
         group: TyperGroup = program
         while words and isinstance(found := group.commands.get(words[0]), TyperGroup):
             group, words = found, words[1:]
-        if not words:
+        if not words or words[0] == "--version":
             continue
         verb = group.commands.get(words[0])
         assert verb is not None, f"lamplighter {command}: there is no such verb"

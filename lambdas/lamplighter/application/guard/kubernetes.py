@@ -134,7 +134,7 @@ def _busy(
     connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
     if connection is None:
         return None
-    with guard_services.reading(f"pool {pool}, use of GPUs"):
+    with guard_services.reading(f"pool {pool}, utilisation"):
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
         for node in nodes:

@@ -148,7 +148,7 @@ def test_who_let_an_offer_lapse_stands_in_line_again_behind_the_others(door: Kno
 def test_a_wish_by_somebody_who_may_ask_only_becomes_an_ask_for_more(door: Knocks) -> None:
     door.workflows.decide = agreeing
     door.lab.put(running("evening-class", EIGHT + 3 * HOUR, nodes=2))
-    may_not = door.press(buttons(door.type("open", STUDENT))["tell-me"], STUDENT)
+    may_not = door.press(buttons(door.type("open"))["tell-me"], STUDENT)
     assert "Not allowed" in may_not["text"]
     assert '"v":"add"' in buttons(may_not)["ask"]["value"]
     assert not door.lab.ledger.wishes("gpu", EIGHT)
