@@ -48,6 +48,9 @@ def test_a_gpu_is_busy_when_either_metric_is_above_zero(text: str, busy: dict[st
     sample(UTIL, "a", "0", f',pod="{"x" * 5000}"'), IDLE + "#" * LARGEST,
     "".join(sample(UTIL, str(number), "0") for number in range(65)),
     f"{UTIL} 0", f'{UTIL}{{gpu="0"}} 0',
+    # One slice that sleeps says nothing of another one whose line nobody can read.
+    sample(ENGINE, "a", "0.0") + sample(ENGINE, "a", "NaN"), sample(ENGINE, "a", "1.000213") + sample(ENGINE, "a", "0"),
+    sample(ENGINE, "a", "0.0") + sample(ENGINE, "a", "0.9", f',pod="{"x" * 5000}"'),
 ])  # fmt: skip
 def test_what_no_exporter_says_is_not_known(text: str) -> None:
     assert busy_gpus(text) is None

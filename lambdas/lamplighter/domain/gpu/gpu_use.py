@@ -1,6 +1,7 @@
 """Which GPUs are busy, by the metrics of NVIDIA's DCGM exporter (docs.nvidia.com/datacenter/dcgm, field identifiers).
 
-A GPU is busy when either metric is above zero. One that neither metric mentions is not known.
+A GPU is busy when either metric is above zero. One that neither metric mentions is not known. Beside a sample that
+cannot be read none is known to be idle: it may be of another slice of the same GPU.
 """
 
 import re
@@ -22,18 +23,21 @@ def busy_gpus(text: str) -> Mapping[str, bool] | None:
     if len(text) > LARGEST:
         return None
     busy: dict[str, bool] = {}
+    strange = False
     for line in text.split("\n"):
-        if len(line) > _LONGEST_LINE or not line.startswith(tuple(_HIGHEST)):
+        if not line.startswith(tuple(_HIGHEST)):
             continue
-        sample = _SAMPLE.fullmatch(line)
-        if sample is None:
-            continue
+        sample = _SAMPLE.fullmatch(line) if len(line) <= _LONGEST_LINE else None
         try:
-            value = float(sample[3])
+            value = float(sample[3]) if sample else -1
         except ValueError:
-            continue
-        if 0 <= value <= _HIGHEST[sample[1]]:
+            value = -1
+        if sample and 0 <= value <= _HIGHEST[sample[1]]:
             busy[sample[2]] = busy.get(sample[2], False) or value > 0
+        else:
+            strange = True
+    if strange:
+        busy = {gpu: True for gpu in busy if busy[gpu]}
     return busy if 0 < len(busy) <= _MOST_GPUS else None
 
 
