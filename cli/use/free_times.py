@@ -7,17 +7,17 @@ from cli.deployment import Deployment
 from cli.instants import instant
 from cli.use import orders
 from lamplighter.application.leases.outlook import outlook
-from lamplighter.application.views.free_times import read
+from lamplighter.application.views.free_times import FURTHEST, read
 from lamplighter.data import instance_types
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, duration
 from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.granting.grant import FURTHEST_AHEAD
 from lamplighter.errors import BadInput
 from lamplighter.values.instant import written
 
 A_WEEK = timedelta(days=7)
-FURTHEST = timedelta(weeks=8)
 
 
 def show(
@@ -40,6 +40,8 @@ def show(
     )
     found = deployment.find(lab_name)
     since = max(asked or found.now, found.now)
+    if since - found.now > FURTHEST_AHEAD:
+        raise BadInput("--from: no lease is granted more than a year ahead, write an earlier instant")
     until = until or since + A_WEEK
     if until <= since:
         raise BadInput(
@@ -48,7 +50,7 @@ def show(
     if until - since > FURTHEST:
         raise BadInput("--to: is more than 8 weeks after the beginning, write an earlier instant")
     wishes = [_wish(found, name, _nodes(found, name, nodes, seats), lasting) for name in found.pools(pool)]
-    free = read(found.lab, found.ledger, wishes, since, until)
+    free = read(found.lab, found.ledger, wishes, since, until, now=found.now)
     if as_json:
         rows = [{"pool": one.pool, "from": written(one.begins), "until": written(one.ends)} for one in free]
         printing.as_json({"free": rows})

@@ -378,3 +378,15 @@ def test_free_times_are_offered_and_the_chosen_one_is_opened(door: Knocks) -> No
 def test_what_is_never_free_says_why(door: Knocks) -> None:
     assert "pool gpu has at most" in door.type("free 9 for 2h")["text"]
     assert "longest" in door.type("free 9h")["text"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("free 2h at 2027-11-22 10:00", "more than a year ahead"),
+        ("free at 9999-12-30 10:00", "more than a year ahead"),
+        ("free 2 until 9999-12-31 23:00", "*gpu*: 23:00 to 2026-11-27 20:00 (Asia/Seoul)"),
+    ],
+)
+def test_free_times_are_of_instants_at_which_a_lease_can_open(door: Knocks, words: str, said: str) -> None:
+    assert said in door.type(words)["text"]

@@ -9,6 +9,8 @@ from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked.understand import Understood
+from lamplighter.errors import Refused
+from lamplighter.reasons.reason import reason
 
 WEEK = timedelta(days=7)
 
@@ -37,7 +39,8 @@ def windows(context: RequestContext, _wants: Understood) -> SlackAnswer:
 def free(context: RequestContext, wants: Understood) -> SlackAnswer:
     """When pools are free for so long; without an end it looks a week ahead."""
     from lamplighter.application.leases.outlook import outlook  # noqa: PLC0415 -- the calendar is paid for here
-    from lamplighter.application.views.free_times import read  # noqa: PLC0415
+    from lamplighter.application.views.free_times import FURTHEST, read  # noqa: PLC0415
+    from lamplighter.domain.granting.grant import FURTHEST_AHEAD  # noqa: PLC0415
     from lamplighter.domain.slack import seeing  # noqa: PLC0415
 
     lab, ledger = context.slack_services.lab, context.slack_services.ledger
@@ -49,8 +52,10 @@ def free(context: RequestContext, wants: Understood) -> SlackAnswer:
         for pool in pools
     ]
     since = max(said.opens or now, now)
-    until = said.closes or since + WEEK
-    found = read(lab, ledger, wishes, since, until)
+    if since - now > FURTHEST_AHEAD:
+        raise Refused(reason("lease.too-far-ahead", opens=since))
+    until = min(said.closes or since + WEEK, since + FURTHEST)
+    found = read(lab, ledger, wishes, since, until, now=now)
     if not found and len(wishes) == 1:
         decision = outlook(wishes[0].pool, ledger, lab, now).opening(wishes[0])
         if decision.outcome == "refused" and decision.earliest is None:

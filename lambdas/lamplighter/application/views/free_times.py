@@ -4,7 +4,7 @@ domain/granting/free_times.py decides.
 """
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -14,11 +14,15 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting import free_times, outlook
 from lamplighter.domain.granting.free_times import FreeTime, PoolAhead
+from lamplighter.domain.granting.grant import FURTHEST_AHEAD
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.planner.live import Deployed
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
+
+FURTHEST = timedelta(weeks=8)
+"""The longest range: each start in it is judged, and each period of the budget is read."""
 
 
 def deployed_lab(lab: "Lab", ledger: Ledger) -> Deployed:
@@ -36,9 +40,13 @@ def deployed_lab(lab: "Lab", ledger: Ledger) -> Deployed:
 
 
 def read(
-    lab: "Lab", ledger: Ledger, wishes: Iterable[Command], since: datetime, until: datetime
+    lab: "Lab", ledger: Ledger, wishes: Iterable[Command], since: datetime, until: datetime, *, now: datetime
 ) -> list[FreeTime]:
-    """The free times of each wish's pool within [since, until), earliest first. A pool without a price has none."""
+    """The free times of each wish's pool within [since, until), earliest first. A pool without a price has none.
+
+    No lease is granted too far ahead of now, so none is promised there.
+    """
+    until = min(until, now + FURTHEST_AHEAD)
     known, currency = deployed_lab(lab, ledger), lab.guard.budget.currency
     keys = {
         period.key for terms in known.terms.values() for period in free_times.periods(terms, since, until)

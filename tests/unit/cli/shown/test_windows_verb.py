@@ -181,6 +181,8 @@ def test_what_can_never_be_free_says_why(world: LabOnMoto) -> None:
             "--to: 2026-11-20T20:00:00Z is not after Fri 20 Nov 20:00 UTC",
         ),
         ("--free 2h --to 2027-11-20T20:00:00Z", "--to: is more than 8 weeks after the beginning"),
+        ("--free 2h --from 2027-11-22T20:00:00Z", "--from: no lease is granted more than a year ahead"),
+        ("--free 2h --from 9999-12-30T20:00:00Z", "--from: no lease is granted more than a year ahead"),
         ("--free 2h --ics a.ics", "--free: shows free times and --ics writes a calendar"),
     ],
 )
