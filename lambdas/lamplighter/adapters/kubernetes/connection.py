@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from threading import Lock
-from typing import Any, Protocol
+from typing import Any
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.aws.cluster_authority import trusting
 from lamplighter.adapters.border import border
-from lamplighter.adapters.kubernetes.token import Token
+from lamplighter.adapters.kubernetes import pod_answers
+from lamplighter.adapters.kubernetes.token import BearerToken, Token
 from lamplighter.clock import monotonic, sleep
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import Said, reason
@@ -63,16 +64,6 @@ class Forbidden(OutsideFailed):
     """The cluster's RBAC denies the call, perhaps by an older rbac.yaml that an administrator applied."""
 
     answered = True
-
-
-class BearerToken(Protocol):
-    """A token that signs us in, and can be renewed."""
-
-    def value(self) -> str:
-        """The token to send now."""
-
-    def forget(self) -> None:
-        """Make a new token next time: the server did not accept this one."""
 
 
 class _NoDiscovery:
@@ -175,15 +166,18 @@ class Connection:
         body: Object | None = None,
         query: Mapping[str, str] | None = None,
         content_type: str | None = None,
-        patient: bool = True,
+        most: int | None = None,
     ) -> KubernetesResponse:
         """One request. A refusal is returned as its status; no answer, 401 and 403 raise.
 
-        Without `patient` a 401 is final: it may be the answer of a pod behind the API server.
+        With `most` it is a GET that a pod answers behind the API server: a 401 is final, and so many bytes are read.
         """
-        give_up = monotonic() + (self.patience if patient else 0)
+        give_up = monotonic() + (self.patience if most is None else 0)
         while True:
-            answer = self._once(method, path, body, query or {}, content_type)
+            if most is None:
+                answer = self._once(method, path, body, query or {}, content_type)
+            else:
+                answer = self._of_a_pod(path, most)
             if answer.status != UNAUTHORIZED:
                 break
             if monotonic() >= give_up:
@@ -264,6 +258,14 @@ class Connection:
             silent = reason("gpu.kubernetes.no-answer", seconds=int(CONNECT_SECONDS), words=str(error))
             raise self._failed(method, path, silent) from error
         self._date = headers.get("Date")
+        return KubernetesResponse(status, text)
+
+    def _of_a_pod(self, path: str, most: int) -> KubernetesResponse:
+        address, token = self.endpoint + path, self._token.value()
+        try:
+            status, text = pod_answers.read(self._pools, address, token, most, self.read_seconds)
+        except OSError as error:
+            raise self._failed("GET", path, str(error)) from error
         return KubernetesResponse(status, text)
 
 

@@ -3,6 +3,7 @@
 from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.gpu.dcgm_exporter import PORT
+from lamplighter.domain.gpu.gpu_use import LARGEST
 from lamplighter.domain.pool.nodes import PodFacts
 
 _LABELS = {("app", "nvidia-dcgm-exporter"), ("app.kubernetes.io/name", "dcgm-exporter")}
@@ -18,5 +19,5 @@ def is_exporter(pod: PodFacts, namespace: str) -> bool:
 def read(connection: Connection, exporter: PodFacts) -> str | None:
     """The metrics that it serves; None where it gives none. Raises Forbidden without the right to ask."""
     path = f"/api/v1/namespaces/{exporter.namespace}/pods/{exporter.name}:{PORT}/proxy/metrics"
-    answer = connection.ask("GET", path, patient=False)
+    answer = connection.ask("GET", path, most=LARGEST)
     return answer.text if answer.ok else None

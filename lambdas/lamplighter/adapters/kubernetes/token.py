@@ -6,7 +6,7 @@ The API server resolves the token to a role, and the cluster's access entry reso
 import base64
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from lamplighter.clock import monotonic
 from lamplighter.errors import OutsideFailed
@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 # aws-iam-authenticator signs for 60 s; EKS accepts the token for 15 minutes from its signing.
 SIGNED_FOR_SECONDS = 60
 RENEW_AFTER_SECONDS = 600
+
+
+class BearerToken(Protocol):
+    """A token that signs us in, and can be renewed."""
+
+    def value(self) -> str:
+        """The token to send now."""
+
+    def forget(self) -> None:
+        """Make a new token next time: the server did not accept this one."""
 
 
 class Token:
