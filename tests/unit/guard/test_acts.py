@@ -176,6 +176,14 @@ def test_what_goes_on_is_paged_once_and_another_rule_or_lease_by_itself(lab: Lab
     assert paged(lab) == [True, False, True, True]
 
 
+def test_an_end_announced_after_a_report_is_paged_as_well(lab: LabOnMoto) -> None:
+    does(lab, Rule.GPU_OUTSIDE_POOLS, GuardAction.SAY, subject="i-1")
+    lab.at(5)
+    does(lab, Rule.GPU_OUTSIDE_POOLS, GuardAction.PAGE, subject="i-1")
+
+    assert (paged(lab), len(sent("pages"))) == ([True, True], 2)
+
+
 def test_where_kubernetes_or_eks_cannot_be_asked_nothing_is_done_and_nothing_said(lab: LabOnMoto) -> None:
     seen = facts(lab)
     lab.port.nodegroups = Busy(LAB)

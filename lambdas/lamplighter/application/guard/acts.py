@@ -314,7 +314,9 @@ def _pages(guard_services: GuardServices, pool: str, breach: Breach, now: dateti
         return breach.action in {GuardAction.PAGE, GuardAction.MARK_LEAKED, GuardAction.SAY}
     if breach.action in {GuardAction.SAY, GuardAction.RECOVER}:
         return True
-    return pages_again(_earlier(guard_services, pool, breach, now), now)
+    # A report said that nothing is done, so what is done now is news.
+    earlier = _earlier(guard_services, pool, breach, now)
+    return pages_again([each for each in earlier if each.action != GuardAction.SAY], now)
 
 
 def _kind(breach: Breach) -> str:
