@@ -375,6 +375,16 @@ def test_free_times_are_offered_and_the_chosen_one_is_opened(door: Knocks) -> No
     assert (command.opens, command.nodes, command.lasting) == (EIGHT + 2 * HOUR, 2, 2 * HOUR)
 
 
+def test_a_free_node_beside_a_lease_is_opened_as_it_was_offered(door: Knocks) -> None:
+    door.lab.put(running(MINJI, EIGHT + 2 * HOUR, nodes=1))
+    said = door.type("free 1 for 2h")
+    assert said["text"].startswith("*gpu*: 20:00 to")
+    [choice] = said["blocks"][1]["elements"]
+    door.press(choice)
+    [command] = door.workflows.commands
+    assert (command.nodes, command.lasting, command.add) == (1, 2 * HOUR, True)
+
+
 def test_what_is_never_free_says_why(door: Knocks) -> None:
     assert "pool gpu has at most" in door.type("free 9 for 2h")["text"]
     assert "longest" in door.type("free 9h")["text"]

@@ -63,7 +63,7 @@ def free(found: Sequence[FreeTime], wish: Command, until: datetime, speech: Spee
     ]
     choice: Mapping[str, object] = {
         "type": "static_select",
-        "action_id": ButtonAction.OPEN.value,
+        "action_id": ButtonAction.ADD.value,  # a free node may be beside a lease
         "placeholder": {"type": "plain_text", "text": say("slack.button.open-at")},
         "options": options,
     }
