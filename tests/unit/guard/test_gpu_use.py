@@ -6,6 +6,9 @@ from typing import Any
 import pytest
 
 from lamplighter.adapters.kubernetes.connection import Forbidden, KubernetesResponse
+from lamplighter.application.guard.facts import gather
+from lamplighter.application.guard.kubernetes import MOST_SILENT
+from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.gpu.gpu_use import LARGEST, any_busy, busy_gpus
 from lamplighter.domain.guard.leases import idle
 from lamplighter.errors import LamplighterError, OutsideFailed
@@ -108,6 +111,24 @@ def test_a_held_gpu_may_be_idle_and_a_reading_that_did_not_come_is_not(
     assert (found.idle_since, found.idle_by) == (since, "gpu")
     # Nobody has to look for a sweep that says nothing.
     assert bool(by_gpu.guard_services.unread) is isinstance(answer, LamplighterError)
+
+
+def test_exporters_that_keep_silent_take_no_sweep_its_time(
+    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(_method: str, path: str, **_: Any) -> KubernetesResponse:
+        asked.append(path)
+        raise OutsideFailed("no answer in 8 s")
+
+    monkeypatch.setattr(by_gpu.cluster, "ask", ask)
+    lab_facts = gather_lab(by_gpu.guard_services)
+    for _pool in range(5):
+        gather(by_gpu.guard_services, "gpu", lab_facts)
+    assert len(asked) == MOST_SILENT
+    facts(by_gpu)
+    assert len(asked) == MOST_SILENT + 1
 
 
 def test_the_count_begins_again_after_readings_that_did_not_come(

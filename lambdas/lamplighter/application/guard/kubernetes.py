@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 
 
+MOST_SILENT = 3
+"""Pools whose exporters are waited for in vain in one sweep: each takes ten seconds of those that the others need."""
+
+
 def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> PoolFacts:
     """The facts with the pool's nodes in Kubernetes and since when it is idle; without where it does not answer."""
     nodes = pool_nodes(guard_services, facts.pool)
@@ -132,15 +136,17 @@ def _busy(
     from lamplighter.domain.gpu.gpu_use import any_busy, busy_gpus  # noqa: PLC0415
 
     connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
-    if connection is None:
+    if connection is None or guard_services.silent_exporters >= MOST_SILENT:
         return None
     with guard_services.reading(f"pool {pool}, utilisation"):
+        guard_services.silent_exporters += 1  # until all have answered
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
         for node in nodes:
             text = gpu_metrics.read(connection, exporters[node.name]) if node.name in exporters else None
             known = gpu_type(node.instance_type)
             readings.append((known.gpus if known else 1, busy_gpus(text or "")))
+        guard_services.silent_exporters -= 1
         return any_busy(readings)
     return None
 

@@ -96,12 +96,16 @@ class GuardServices:
     kubernetes_silent: bool = False
     """Kubernetes did not answer in this sweep: the other pools do not wait for it again."""
 
+    silent_exporters: int = 0
+    """How many times a DCGM exporter did not answer in this sweep."""
+
     unread: list[str] = field(default_factory=list)
     """What this sweep could not read, and why: it judged without it, and does not count as one that succeeded."""
 
     def begin(self) -> None:
         """Forget what an earlier sweep could not read."""
         self.kubernetes_silent = False
+        self.silent_exporters = 0
         self.unread.clear()
 
     @contextmanager
