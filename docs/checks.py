@@ -80,9 +80,9 @@ RULES = f"""## Time
 - A collective between two nodes is an Indexed Job of two pods. They connect through a headless Service with `torchrun`,
   without MPI. It prints the table of nccl-tests. If the ranks do not connect and NCCL prints nothing, the path between
   the nodes is blocked.
-- With `efa: true` each of the two pods takes its GPU's share of the node's EFA devices, and 5120 MiB of huge pages
-  where the node has any. EKS's AL2023 images reserve them as EFA's installer does; Bottlerocket reserves none. A node
-  is ready for its checks when its plugin has announced every device.
+- With `efa: true` each of the two pods takes its GPU's share of the node's EFA devices, and up to 5120 MiB of its huge
+  pages. EKS's AL2023 images reserve them as EFA's installer does, 220 MiB for each vCPU; Bottlerocket reserves none. A
+  node is ready for its checks when its plugin has announced every device.
 - Checks never run beside the operator's own validation, which takes a GPU. They never displace other people's work; the
   verdict names that work.
 - Lamplighter deletes all objects of the checks when the ladder is over, when the lease ends, and when it closes. The

@@ -12,8 +12,8 @@ UNINITIALIZED = "node.cloudprovider.kubernetes.io/uninitialized"
 GPU_PRESENT = "nvidia.com/gpu.present"
 #: The minor version from which nodeadm labels a node with GPUs.
 NODEADM_LABELS = 35
-#: MiB of huge pages for each EFA interface [est].
-_PAGES_OF_EFA = 5120
+#: MiB of huge pages that EFA's installer reserves for each vCPU (bottlerocket-core-kit, pull request 141).
+_PAGES_A_VCPU = 220
 _NO_NETWORK = (
     "container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady "
     "message:Network plugin returns error: cni plugin not initialized"
@@ -115,8 +115,9 @@ def _resources(machine: Machine) -> Object:
     reserved_cpu = round(sum([*cores, *[0.0025] * inside.vcpus][: inside.vcpus]) * 1000)
     memory = inside.memory_mib * 1024 * 96 // 100
     reserved_memory = (255 + 11 * machine.max_pods + 100) * 1024
-    # EFA's installer reserves huge pages (ofiwg/libfabric issue 9739), Bottlerocket does not (aws/aws-k8s-tester 471).
-    pages = machine.efa * _PAGES_OF_EFA if machine.image.family is Family.AL2023 else 0
+    # EFA's installer reserves huge pages (ofiwg/libfabric 9739), Bottlerocket does not (its pull request 4411).
+    reserves = machine.efa and machine.image.family is Family.AL2023
+    pages = inside.vcpus * _PAGES_A_VCPU + 2 if reserves else 0
     both = {
         "pods": str(machine.max_pods),
         "hugepages-1Gi": "0",

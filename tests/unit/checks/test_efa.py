@@ -58,6 +58,14 @@ def test_huge_pages_are_asked_for_only_where_both_nodes_have_them() -> None:
     assert asked([rich, without], "p4d.24xlarge")[0] == {"vpc.amazonaws.com/efa": "1"}
 
 
+def test_a_small_node_s_rank_takes_no_more_huge_pages_than_the_node_has() -> None:
+    """EFA's installer reserves them by vCPU: p5.4xlarge has fewer than AWS's examples take."""
+    small, rich = (
+        node_with({"vpc.amazonaws.com/efa": "1", "hugepages-2Mi": text}) for text in ("3522Mi", "10Gi")
+    )
+    assert asked([rich, small], "p5.4xlarge")[0]["hugepages-2Mi"] == "3522Mi"
+
+
 def test_a_pool_without_efa_asks_for_none_of_it() -> None:
     rich = node_with({"vpc.amazonaws.com/efa": "4", "hugepages-2Mi": "10Gi"})
     more, line = asked([rich, rich], "p4d.24xlarge", over_tcp=True)

@@ -22,6 +22,7 @@ OURS = "lamplighter/"
 HARDWARE = "AcceleratedHardwareReady"
 # Cluster Autoscaler's own: https://github.com/kubernetes/autoscaler/blob/master/cluster-autoscaler/FAQ.md
 NOT_TO_BE_REMOVED = "cluster-autoscaler.kubernetes.io/scale-down-disabled"
+_MIB = {"Mi": 1, "Gi": 1024}
 
 
 @border
@@ -97,7 +98,7 @@ def node_facts(item: Object) -> NodeFacts:
             capacity=_gpus(status.get("capacity")),
             allocatable=_gpus(status.get("allocatable")),
             efa=whole_number((status.get("allocatable") or {}).get(EFA_RESOURCE)) or 0,
-            huge_pages=str((status.get("allocatable") or {}).get(HUGE_PAGES, "0")) != "0",
+            huge_pages=_mib((status.get("allocatable") or {}).get(HUGE_PAGES)),
             annotations={
                 key: str(value)
                 for key, value in (metadata.get("annotations") or {}).items()
@@ -130,3 +131,8 @@ def _gpus(resources: Object | None) -> dict[str, int]:
     found = resources or {}
     names = (name for name in found if name in GPU_RESOURCES or name.startswith(MIG_RESOURCES))
     return {name: number for name in sorted(names) if (number := whole_number(found[name])) is not None}
+
+
+def _mib(written: object) -> int:
+    text = str(written)
+    return (whole_number(text[:-2]) or 0) * _MIB.get(text[-2:], 0)

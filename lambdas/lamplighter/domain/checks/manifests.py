@@ -35,8 +35,8 @@ MASTER_PORT = 29500
 #: Where NVIDIA's PyTorch image has libfabric and NCCL's plugin for it. Its entry point, which a pod's command replaces,
 #: would name them (https://github.com/NVIDIA-NeMo/RL/pull/2359).
 _LIBFABRIC = "export LD_LIBRARY_PATH=/opt/amazon/aws-ofi-nccl/lib:/opt/amazon/efa/lib:$LD_LIBRARY_PATH && "
-#: What AWS's examples take (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
-_PAGES = "5120Mi"
+#: MiB that AWS's examples take (https://docs.aws.amazon.com/eks/latest/userguide/node-efa.html).
+_PAGES = 5120
 
 _SCALE_DOWN_SAFE = {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"}
 
@@ -181,12 +181,17 @@ def image_of(name: str) -> str:
 def _network(nodes: Sequence[NodeFacts], kind: GpuType) -> dict[str, str]:
     """A GPU's share of the node's EFA devices, and the huge pages from which libfabric takes its buffers.
 
-    Without such a request a pod gets no huge page, and an image such as Bottlerocket reserves none.
+    Without such a request a pod gets no huge page, and an image such as Bottlerocket reserves none. EFA's installer
+    reserves 220 MiB for each vCPU (bottlerocket-core-kit, pull request 141). So p5.4xlarge has fewer than AWS's
+    examples take, and a pod that asks for more than its node has never starts.
     """
     if not kind.efa:
         return {}
-    pages = {HUGE_PAGES: _PAGES} if all(node.huge_pages for node in nodes) else {}
-    return {EFA_RESOURCE: str(max(kind.efa // kind.count, 1)), **pages}
+    pages = min(_PAGES, *(node.huge_pages for node in nodes))
+    return {
+        EFA_RESOURCE: str(max(kind.efa // kind.count, 1)),
+        **({HUGE_PAGES: f"{pages}Mi"} if pages else {}),
+    }
 
 
 def _collective(

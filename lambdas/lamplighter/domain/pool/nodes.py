@@ -56,8 +56,8 @@ class NodeFacts:
     """Whether the node monitoring agent reports on its accelerator."""
     efa: int = 0
     """The EFA devices that pods can get."""
-    huge_pages: bool = False
-    """Whether pods can get huge pages of 2 MiB."""
+    huge_pages: int = 0
+    """The MiB that pods can get in huge pages of 2 MiB."""
 
     @property
     def instance_type(self) -> str:
