@@ -40,6 +40,9 @@ BUSY = IDLE + sample(UTIL, "b", "97")
     (sample(UTIL, "a", "0") + sample(ENGINE, "a", "0.000321"), {"GPU-a": True}),
     (sample(UTIL, "a", "0", ',pod="},UUID=\\\\"GPU-x\\\\" 1"') , {"GPU-a": False}),
     (sample(UTIL, "a", "0 1765432100000"), {"GPU-a": False}),
+    # Version 4.9.0 of the exporter.
+    (sample(f"{UTIL}_RATIO", "a", "0") + sample(f"{UTIL}_RATIO", "b", "0.97"), {"GPU-a": False, "GPU-b": True}),
+    (sample("DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO", "a", "0.2"), {"GPU-a": True}),
 ])  # fmt: skip
 def test_a_gpu_is_busy_when_either_metric_is_above_zero(text: str, busy: dict[str, bool]) -> None:
     assert busy_gpus(text) == busy

@@ -1,7 +1,8 @@
 """Which GPUs are busy, by the metrics of NVIDIA's DCGM exporter (docs.nvidia.com/datacenter/dcgm, field identifiers).
 
 A GPU is busy when either metric is above zero. One that neither metric mentions is not known. Beside a sample that
-cannot be read none is known to be idle: it may be of another slice of the same GPU.
+cannot be read none is known to be idle: it may be of another slice of the same GPU. From version 4.9.0 on the exporter
+names its default metrics as DCGM 4.7 does (github.com/NVIDIA/dcgm-exporter, releases).
 """
 
 import re
@@ -11,8 +12,13 @@ LARGEST = 4 * 1024 * 1024
 """Of the exporter's text. Eight GPUs in slices with the labels of their pods have some hundred kilobytes."""
 _LONGEST_LINE = 4096
 _MOST_GPUS = 64
-_HIGHEST = {"DCGM_FI_DEV_GPU_UTIL": 100.0, "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0}
-"""Per cent, and a ratio. Only the second one exists for a GPU in MIG slices."""
+_HIGHEST = {
+    "DCGM_FI_DEV_GPU_UTIL": 100.0,
+    "DCGM_FI_DEV_GPU_UTIL_RATIO": 1.0,
+    "DCGM_FI_PROF_GR_ENGINE_ACTIVE": 1.0,
+    "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 1.0,
+}
+"""Per cent, and ratios. Only those of the engine exist for a GPU in MIG slices."""
 _SAMPLE = re.compile(
     rf'({"|".join(_HIGHEST)})\{{(?:[^\n]*,)?UUID="([\w-]{{1,80}})"[^\n]*\}} +([0-9][0-9.eE+-]{{0,30}})(?: +[0-9]+)?'
 )
