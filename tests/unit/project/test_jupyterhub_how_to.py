@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Coroutine
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
@@ -262,3 +264,17 @@ def test_the_values_of_the_chart_name_the_profile_and_end_servers_before_the_lea
 
     assert environment["GPU_PROFILE"] in [each["slug"] for each in values["singleuser"]["profileList"]]
     assert values["cull"]["maxAge"] <= int(environment["GPU_SERVER_SECONDS"])
+
+
+def test_the_chart_runs_the_file_among_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Zero to JupyterHub executes it in its own configuration, whose `get_config` wants the key of a value."""
+    values = yaml.safe_load((FILES / "values.yaml").read_text("utf-8"))
+    for name, value in values["hub"]["extraEnv"].items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setitem(sys.modules, "kubespawner", SimpleNamespace(KubeSpawner=jupyterhub.KubeSpawner))
+    config = SimpleNamespace(JupyterHub=SimpleNamespace(), KubeSpawner=SimpleNamespace())
+    code = (FILES / "gpu_pool.py").read_text("utf-8")
+    exec(compile(code, "gpu_pool.py", "exec"), {"c": config, "get_config": lambda key: key})  # noqa: S102
+    assert issubclass(config.JupyterHub.spawner_class, jupyterhub.KubeSpawner)
+    assert callable(config.KubeSpawner.pre_spawn_hook)
+    assert callable(config.KubeSpawner.post_stop_hook)

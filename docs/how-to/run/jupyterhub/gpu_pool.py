@@ -184,12 +184,16 @@ def gpu_spawner(base, lease, profile):
     return GpuSpawner
 
 
-if "get_config" in globals():
+# JupyterHub gives `c`. The chart runs this file among its own names, where `get_config` is another function
+# (jupyterhub/files/hub/jupyterhub_config.py of zero-to-jupyterhub-k8s).
+config = globals().get("c")
+if config is not None:
     from kubespawner import KubeSpawner
 
     bus = Bus(os.environ["GPU_LAB"], os.environ["GPU_SOURCE"], os.environ["GPU_POOL"])
     seconds = int(os.environ["GPU_SERVER_SECONDS"])
-    c = get_config()  # noqa: F821 -- JupyterHub gives it
-    c.JupyterHub.spawner_class = gpu_spawner(KubeSpawner, GpuLease(bus, seconds), os.environ["GPU_PROFILE"])
-    c.KubeSpawner.pre_spawn_hook = lambda spawner: spawner.take_gpu()
-    c.KubeSpawner.post_stop_hook = lambda spawner: spawner.return_gpu()
+    config.JupyterHub.spawner_class = gpu_spawner(
+        KubeSpawner, GpuLease(bus, seconds), os.environ["GPU_PROFILE"]
+    )
+    config.KubeSpawner.pre_spawn_hook = lambda spawner: spawner.take_gpu()
+    config.KubeSpawner.post_stop_hook = lambda spawner: spawner.return_gpu()
