@@ -179,7 +179,7 @@ class ClusterStack(Stack):
     def _gpu_charts(self, kubectl: Kubectl, after: Sequence[Construct]) -> None:
         """The charts that turn nodes with GPUs into nodes that pods can use."""
         lab, plugin, exporter = self._lab, device_plugin, dcgm_exporter
-        if lab.efa_pools:
+        if efa_plugin.pools(lab):
             kubectl.chart(
                 "EfaPlugin",
                 release=efa_plugin.RELEASE,

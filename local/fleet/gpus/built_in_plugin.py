@@ -1,7 +1,7 @@
 """The device plugin that is part of an image. It has no pod, no label and no log in the cluster; it only offers GPUs.
 
 Bottlerocket's NVIDIA images start one as a service of the node (k8s-device-plugin under systemd), and so do the images
-of EKS Auto Mode.
+of EKS Auto Mode, which have EFA's plugin as well (https://github.com/aws/eks-charts/pull/1359).
 """
 
 from collections.abc import Iterator
@@ -21,6 +21,8 @@ def coroutines(kubelet: Node) -> Iterator[Iterator[Pause]]:
 
 def _plug_devices(kubelet: Node) -> Iterator[Pause]:
     yield Until(lambda: kubelet.ready)
+    if kubelet.machine.gpus_at_ready and kubelet.machine.efa:
+        kubelet.announce_efa(kubelet.machine.efa)
     while True:
         yield Until(lambda: not _fails(kubelet))
         yield 0.0 if kubelet.machine.gpus_at_ready else kubelet.delay(timings.REGISTER_DEVICES, "devices")

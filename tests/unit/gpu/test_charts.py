@@ -3,10 +3,11 @@
 import pytest
 from pydantic import JsonValue
 
-from lamplighter.domain.gpu import dcgm_exporter, device_plugin
+from lamplighter.domain.gpu import dcgm_exporter, device_plugin, efa_plugin
 from lamplighter.domain.gpu import sharing as gpu_sharing
 from lamplighter.domain.gpu.offer import Offer, in_receipt, kept
 from lamplighter.domain.pool.nodes import NodeFacts, NodeTaint, PodFacts
+from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import reason
@@ -185,3 +186,12 @@ def test_a_pod_is_finished_once_it_succeeded_or_failed(phase: str, *, finished: 
 def test_a_node_of_which_nothing_is_said_is_neither_ready_nor_cordoned_nor_watched() -> None:
     bare = NodeFacts("a", "i-1", NIGHT)
     assert (bare.ready, bare.cordoned, bare.protected, bare.monitored) == (False,) * 4
+
+
+def test_nodes_of_auto_mode_get_no_efa_plugin_from_the_chart() -> None:
+    """AWS's chart leaves them out, since their image has it (aws/eks-charts, pull request 1359)."""
+    auto = {"kind": "auto-mode", "instance_type": "g6e.8xlarge", "efa": True}
+    group = {"instance_type": "p4d.24xlarge", "efa": True}
+    both = Lab.model_validate({"name": "gpu-lab", "pools": {"auto": auto, "group": group}})
+    assert efa_plugin.chart_values(both)["supportedInstanceLabels"] == {"values": ["p4d.24xlarge"]}
+    assert efa_plugin.pools(Lab.model_validate({"name": "gpu-lab", "pools": {"auto": auto}})) == []

@@ -183,6 +183,8 @@ def test_a_node_class_with_efa_gives_its_instances_the_interfaces_and_its_pods_a
     (instance,) = auto.instances("running")
     kinds = [one["InterfaceType"] for one in instance["NetworkInterfaces"]]
     assert sorted(kinds) == ["efa-only", "interface"]
+    # AWS's image has the plugin.
+    assert auto.node(node)["status"]["allocatable"]["vpc.amazonaws.com/efa"] == "1"
     pod = auto.lab.run("asks", nodeName=node)
     pass_time(120)
     assert api.get(pod)["status"]["phase"] == phase
