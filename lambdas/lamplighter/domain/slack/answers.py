@@ -277,7 +277,7 @@ def _keep_until(lease: Lease, speech: Speech, later: Sequence[datetime]) -> tupl
         "options": [
             {
                 "text": {"type": "plain_text", "text": speech.times.at(closes)},
-                "value": Carried(pool=lease.pool, lease=lease.id, closes=closes).written(),
+                "value": Carried(lease=lease.id, closes=closes).written(),  # at most 150 characters
             }
             for closes in later
         ],

@@ -198,12 +198,21 @@ def test_the_lease_that_ends_last_may_be_kept_longer_and_nodes_may_be_added() ->
         UNDERSTOOD,
     )
     assert carried(said) == [
-        ("keep-until", {"p": "gpu", "l": "last", "u": seconds(EIGHT + 4 * HOUR)}),
+        ("keep-until", {"l": "last", "u": seconds(EIGHT + 4 * HOUR)}),
         ("add", {"p": "gpu", "n": 2, "s": 3600, "u": seconds(EIGHT + HOUR), "b": "the exam"}),
     ]
     [keep, _] = said.elements
     options: Any = keep["options"]
     assert [option["text"]["text"] for option in options] == ["22:30", "23:00", "2026-11-21 00:00"]
+
+
+def test_a_choice_is_no_longer_than_slack_allows() -> None:
+    # https://docs.slack.dev/reference/block-kit/composition-objects/option-object: a value has 150 characters at most.
+    name = "w" * 40
+    last = replace(LEASE, id=f"{name}-2026-11-21-0123456789abcdef", pool="p" * 40, window=name)
+    said = just_use_it([last], None, ASKED, "open it", VOICE, room=Room(2, later=(EIGHT + 3 * HOUR,)))
+    options: Any = said.elements[0]["options"]
+    assert [len(option["value"]) <= 150 for option in options] == [True]
 
 
 def test_to_a_pool_that_is_full_nothing_is_added() -> None:
