@@ -130,6 +130,7 @@ class World:
             "ssm": SimpleNamespace(get_parameters=self._get_parameters, get_parameter=_get_parameter),
             **account.services({"signing_secret": SECRET, "bot_token": "xoxb-world"}, self.buckets),
             "service-quotas": SimpleNamespace(get_service_quota=self._get_service_quota),
+            "freetier": SimpleNamespace(get_account_plan_state=lambda: {"accountPlanType": "PAID"}),
             "pricing": SimpleNamespace(get_products=self._get_products),
         }
         self._clients: dict[str, Client] = {}

@@ -54,7 +54,7 @@ class Stacks:
             operation,
             StackName="lab",
             TemplateBody=template,
-            Capabilities=["CAPABILITY_IAM"],
+            Capabilities=["CAPABILITY_NAMED_IAM"],
             **request,
         )
         self.aws.embedded.stacks.await_settled("lab")
