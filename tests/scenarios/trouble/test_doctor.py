@@ -99,7 +99,7 @@ def test_what_may_not_be_read_is_not_known_and_names_the_call(account: Account, 
     said = shell(account, "--json", folder=tmp_path, **stranger(account))
 
     not_ok = {row["check"]: row["said"] for row in said.rows if row["outcome"] != "ok"}
-    assert set(not_ok) == {"concurrency", "quota-g-vt", "trail"}
+    assert set(not_ok) == {"account-plan", "concurrency", "quota-disks", "quota-g-vt", "trail"}
     assert {row["outcome"] for row in said.rows} == {"ok", "not-known"}
     assert "servicequotas:GetServiceQuota on ec2/L-DB2E81BA failed" in not_ok["quota-g-vt"]
     assert said.code == 0, "what nobody can tell is counted, and fails nothing"
