@@ -54,3 +54,10 @@ def test_a_kind_that_the_cluster_has_is_not_empty_because_nobody_finds_it(connec
         connection.list("/api/v1/nodes")
     with pytest.raises(OutsideFailed, match="404"):
         connection.list(CLAIMS, served=True)
+
+
+@pytest.mark.parametrize("name", ["", "a/../b", "a?b", "a b", "ü"])
+def test_a_name_that_no_object_has_is_not_asked_for(connection: Connection, name: str) -> None:
+    """DELETE /api/v1/nodes/ would be every node."""
+    with pytest.raises(OutsideFailed, match="nothing was asked"):
+        connection.ask("DELETE", f"/api/v1/nodes/{name}")

@@ -5,6 +5,7 @@ It has the transport, and turns statuses into our errors. The modules beside it 
 
 import base64
 import json
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -33,6 +34,8 @@ UNAUTHORIZED, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 401, 403, 404, 409, 429
 _DESCRIBE = "eks:DescribeCluster"
 _CORE = "/api/v1/"
 MERGE_PATCH = "application/merge-patch+json"
+# What the API server's names, kinds and groups are written with. DELETE of a path whose name is empty deletes them all.
+_PATH = re.compile(r"(/\w[\w.:-]*)+", re.ASCII)
 
 Object = dict[str, Any]
 
@@ -168,10 +171,12 @@ class Connection:
         content_type: str | None = None,
         most: int | None = None,
     ) -> KubernetesResponse:
-        """One request. A refusal is returned as its status; no answer, 401 and 403 raise.
+        """One request. A refusal is returned as its status; no answer, 401, 403 and a path with an odd name raise.
 
         With `most` it is a GET that a pod answers behind the API server: a 401 is final, and so many bytes are read.
         """
+        if not _PATH.fullmatch(path):
+            raise self._failed(method, path[:200], reason("gpu.kubernetes.odd-name"))
         give_up = monotonic() + (self.patience if most is None else 0)
         while True:
             if most is None:
