@@ -3,7 +3,7 @@
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from functools import partial
 from itertools import chain
@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cli import printing
-from cli.options import AsJson, LabName
+from cli.options import AsJson, LabName, Yes
 from cli.printing import drawn, in_line
 from lamplighter import clock
 from lamplighter.domain.doctor.checks import examine
@@ -52,9 +52,16 @@ def command(
     ] = None,
     deployed: Annotated[bool, typer.Option("--deployed", help="Check the deployed lab, not a file.")] = False,
     lab_name: LabName = None,
+    request: Annotated[
+        bool, typer.Option("--request", help="Ask AWS for the quotas that are too small, after showing them.")
+    ] = False,
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check whether an account is ready for a lab, or whether a deployed lab is healthy. It changes nothing.
+    """Check whether an account is ready for a lab, or whether a deployed lab is healthy.
+
+    It changes nothing, except with --request: then it shows the quotas that are too small, asks, and sends AWS a
+    request for each that has none open. AWS takes hours to days. With --json the answer has `lines` and `requests`.
 
     --lab names the lab file to check. --deployed or --lab-name checks the deployed lab. Without them it checks
     lab.yaml where the folder has one, or else the deployed lab.
@@ -68,7 +75,10 @@ def command(
       lamplighter doctor --lab labs/evening.yaml
       lamplighter doctor --deployed
       lamplighter doctor --deployed --lab-name gpu-lab --json
+      lamplighter doctor --lab labs/evening.yaml --request
     """
+    if yes and not request:
+        raise BadInput("--yes: answers the question of --request; give both")
     if lab is not None and (deployed or lab_name is not None):
         raise BadInput(
             "--lab: names a file, and --deployed or --lab-name names the deployed lab; give one of them"
@@ -77,14 +87,18 @@ def command(
     facts = target.examination.facts()
     aws_time = facts.caller.at if isinstance(facts.caller, AwsIdentity) else None
     zone = zones.zone(target.lab.time_zone)
-    lines = [
-        replace(line, said=drawn(line.said, zone), advice=drawn(line.advice, zone))
-        for line in examine(facts, target.lab, target.now or aws_time or clock.now())
-    ]
-    if as_json:
-        printing.as_json([to_document(line, SHOWN) for line in lines])
-    else:
+    examined = examine(facts, target.lab, target.now or aws_time or clock.now())
+    lines = [replace(line, said=drawn(line.said, zone), advice=drawn(line.advice, zone)) for line in examined]
+    if not as_json:
         _show(target.title, lines)
+    documents: object = [to_document(line, SHOWN) for line in lines]
+    if request:
+        from cli.look_after import quota_requests  # noqa: PLC0415 -- help needs none of it
+
+        increases = quota_requests.request(examined, yes=yes, as_json=as_json)
+        documents = {"lines": documents, "requests": [asdict(one) for one in increases]}
+    if as_json:
+        printing.as_json(documents)
     if isinstance(facts.caller, Unread):
         raise OutsideFailed(facts.caller.why)
     if any(line.outcome is LineOutcome.NOT_OK for line in lines):

@@ -1,6 +1,6 @@
 """Service Quotas: how many vCPUs of a family an account may run, how much its disks hold, and how many functions.
 
-The GPU quota follows the faults that are on.
+The GPU quota follows the faults that are on. A request for more stays open: nobody here decides it.
 """
 
 from local.aws.api.own_services import AwsError, Document
@@ -31,6 +31,7 @@ class Quotas:
     def __init__(self, service_context: ServiceContext, faults: Faults) -> None:
         self._service_context = service_context
         self._faults = faults
+        self._requested: list[Document] = []
 
     def get_service_quota(self, request: Document) -> Document:
         code = request["QuotaCode"]
@@ -46,6 +47,34 @@ class Quotas:
     def list_service_quotas(self, request: Document) -> Document:
         wanted = request["ServiceCode"]
         return {"Quotas": [self._quota(code) for code, (service, *_) in QUOTAS.items() if service == wanted]}
+
+    def request_service_quota_increase(self, request: Document) -> Document:
+        code, wanted = request["QuotaCode"], float(request["DesiredValue"])
+        quota = self.get_service_quota(request)["Quota"]
+        if any(each["QuotaCode"] == code for each in self._requested):
+            raise AwsError(
+                "ResourceAlreadyExistsException",
+                "Only one open service quota increase request is allowed per quota.",
+            )
+        if wanted <= quota["Value"]:
+            raise AwsError(
+                "IllegalArgumentException",
+                f"You must provide a quota value greater than or equal to the current value of {quota['Value']:g}.",
+            )
+        named = {
+            name: quota[name] for name in ("ServiceCode", "ServiceName", "QuotaCode", "QuotaName", "QuotaArn")
+        }
+        made = {"Id": f"{len(self._requested):040x}", **named, "DesiredValue": wanted, "Status": "PENDING"}
+        self._requested.append(made)
+        return {"RequestedQuota": made}
+
+    def list_requested_service_quota_change_history_by_quota(self, request: Document) -> Document:
+        code = self.get_service_quota(request)["Quota"]["QuotaCode"]
+        status = request.get("Status", "PENDING")
+        requested = [
+            each for each in self._requested if (each["QuotaCode"], each["Status"]) == (code, status)
+        ]
+        return {"RequestedQuotas": requested}
 
     def _quota(self, code: str) -> Document:
         service, name, value = QUOTAS[code]

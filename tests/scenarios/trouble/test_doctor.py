@@ -22,6 +22,7 @@ from tests.scenarios.trouble.broken_account import (
     in_order,
     no_bootstrap,
     no_trail,
+    small_quota,
 )
 from tests.steady.hang import HANG_SECONDS
 
@@ -157,6 +158,22 @@ def test_the_verb_looks_at_the_deployed_lab_where_there_is_no_file(account: Acco
     assert broken.code == 1
     assert {row["check"] for row in broken.rows if row["outcome"] == "not-ok"} == {"bootstrap", "trail"}
     assert set(broken.rows[0]) == {"check", "outcome", "said", "advice"}
+
+
+def test_aws_is_asked_once_for_a_quota_that_is_too_small(account: Account, tmp_path: Path) -> None:
+    enough = shell(account, "--request", folder=tmp_path)
+    with small_quota(account):
+        unasked = shell(account, "--request", folder=tmp_path)
+        asked, again = (shell(account, "--request", "--yes", folder=tmp_path) for _ in range(2))
+
+    wanted = "the quota ec2/L-DB2E81BA in ap-northeast-2 to 8"
+    assert (enough.code, enough.stdout.splitlines()[-1]) == (0, "No quota is too small.")
+    assert "nothing was requested: say --yes" in unasked.stderr
+    assert f"would ask AWS to raise {wanted}" in asked.stdout
+    assert "requested: ec2/L-DB2E81BA in ap-northeast-2, 8." in asked.stdout
+    assert f"asked already: {wanted}" in again.stdout
+    assert "requested:" not in again.stdout
+    assert (asked.code, again.code) == (1, 1)
 
 
 def test_the_verb_looks_at_a_lab_file_where_there_is_one(account: Account, tmp_path: Path) -> None:
