@@ -1,18 +1,17 @@
 """`lamplighter simulate --live`: the plan of the deployed lab, with the skips, pauses and leases of its ledger."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 
 from cli import deployed, deployment, printing
 from cli.deployment import Deployment
 from cli.files import write_document
 from cli.instants import instant
+from lamplighter.application.views.free_times import A_WEEK
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.planner.live import live
 from lamplighter.errors import BadInput
-
-A_WEEK = timedelta(days=7)
 
 
 def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | None) -> None:

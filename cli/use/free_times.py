@@ -6,18 +6,15 @@ from cli import deployment, printing
 from cli.deployment import Deployment
 from cli.instants import instant
 from cli.use import orders
-from lamplighter.application.leases.outlook import outlook
-from lamplighter.application.views.free_times import FURTHEST, read
+from lamplighter.application.leases.outlook import why_never
+from lamplighter.application.views.free_times import FURTHEST, asked_range, read
 from lamplighter.data import instance_types
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, duration
 from lamplighter.domain.gpu.sharing import offer
-from lamplighter.domain.granting.grant import FURTHEST_AHEAD
 from lamplighter.errors import BadInput
 from lamplighter.values.instant import written
-
-A_WEEK = timedelta(days=7)
 
 
 def show(
@@ -39,10 +36,10 @@ def show(
         instant(option, text) if text else None for option, text in (("--from", begins), ("--to", ends))
     )
     found = deployment.find(lab_name)
-    since = max(asked or found.now, found.now)
-    if since - found.now > FURTHEST_AHEAD:
+    range_asked = asked_range(asked, until, found.now)
+    if range_asked is None:
         raise BadInput("--from: no lease is granted more than a year ahead, write an earlier instant")
-    until = until or since + A_WEEK
+    since, until = range_asked
     if until <= since:
         raise BadInput(
             f"--to: {ends} is not after {printing.local(since, found.zone)}, write a later instant"
@@ -67,7 +64,9 @@ def show(
         )
     for wish in wishes:
         if all(one.pool != wish.pool for one in free):
-            printing.say(_why_never(found, wish) or f"{wish.pool}: not free for {length} in that time")
+            why = why_never(wish, found.ledger, found.lab, found.now)
+            never = f"not free for {length} in that time" if why is None else printing.drawn(why, found.zone)
+            printing.say(f"{wish.pool}: {never}")
 
 
 def _wish(found: Deployment, pool: str, nodes: int, lasting: timedelta) -> Command:
@@ -82,11 +81,3 @@ def _nodes(found: Deployment, pool: str, nodes: int | None, seats: int | None) -
     if kind is None:
         raise BadInput(f"--seats: the GPUs of pool {pool} are not known, write --nodes")
     return -(-seats // offer(found.lab, pool, None).seats(kind.gpus))
-
-
-def _why_never(found: Deployment, wish: Command) -> str | None:
-    """Why waiting does not help, if that is so."""
-    decision = outlook(wish.pool, found.ledger, found.lab, found.now).opening(wish)
-    if decision.outcome != "refused" or decision.earliest is not None:
-        return None
-    return f"{wish.pool}: {printing.drawn(decision.reason, found.zone)}"

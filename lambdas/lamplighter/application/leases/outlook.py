@@ -13,7 +13,7 @@ from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting import extension, grant
 from lamplighter.domain.granting.extension import Extension
 from lamplighter.domain.granting.grant import GrantDecision
-from lamplighter.reasons.reason import reason
+from lamplighter.reasons.reason import Said, reason
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -48,3 +48,10 @@ def outlook(pool: str, ledger: Ledger, lab: "Lab", now: datetime) -> Outlook:
         return extension.decide(command, terms, leases, budget, now=now, generation=generation)
 
     return Outlook(opening, extending)
+
+
+def why_never(wish: Command, ledger: Ledger, lab: "Lab", now: datetime) -> Said | None:
+    """Why waiting does not help, if that is so."""
+    decision = outlook(wish.pool, ledger, lab, now).opening(wish)
+    refused = decision.outcome == "refused" and decision.earliest is None
+    return decision.reason if refused else None

@@ -1,7 +1,6 @@
 """What everybody may see in Slack, read from the ledger: the same as in the terminal and on the pages."""
 
 from dataclasses import replace
-from datetime import timedelta
 
 from lamplighter.application.slack.context import RequestContext
 from lamplighter.domain.commands import meant, orders
@@ -11,8 +10,6 @@ from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked.understand import Understood
 from lamplighter.errors import Refused
 from lamplighter.reasons.reason import reason
-
-WEEK = timedelta(days=7)
 
 
 def status(context: RequestContext, _wants: Understood) -> SlackAnswer:
@@ -38,9 +35,8 @@ def windows(context: RequestContext, _wants: Understood) -> SlackAnswer:
 
 def free(context: RequestContext, wants: Understood) -> SlackAnswer:
     """When pools are free for so long; without an end it looks a week ahead."""
-    from lamplighter.application.leases.outlook import outlook  # noqa: PLC0415 -- the calendar is paid for here
-    from lamplighter.application.views.free_times import FURTHEST, read  # noqa: PLC0415
-    from lamplighter.domain.granting.grant import FURTHEST_AHEAD  # noqa: PLC0415
+    from lamplighter.application.leases.outlook import why_never  # noqa: PLC0415 -- the calendar is paid for here
+    from lamplighter.application.views.free_times import FURTHEST, asked_range, read  # noqa: PLC0415
     from lamplighter.domain.slack import seeing  # noqa: PLC0415
 
     lab, ledger = context.slack_services.lab, context.slack_services.ledger
@@ -51,15 +47,14 @@ def free(context: RequestContext, wants: Understood) -> SlackAnswer:
         orders.opening(context.order(Verb.OPEN, pool), wished, lab.guard.default_lease, add=True)
         for pool in pools
     ]
-    since = max(said.opens or now, now)
-    if since - now > FURTHEST_AHEAD:
-        raise Refused(reason("lease.too-far-ahead", opens=since))
-    until = min(said.closes or since + WEEK, since + FURTHEST)
+    asked = asked_range(said.opens, said.closes, now)
+    if asked is None:
+        raise Refused(reason("lease.too-far-ahead", opens=said.opens or now))
+    since, until = asked[0], min(asked[1], asked[0] + FURTHEST)
     found = read(lab, ledger, wishes, since, until, now=now)
-    if not found and len(wishes) == 1:
-        decision = outlook(wishes[0].pool, ledger, lab, now).opening(wishes[0])
-        if decision.outcome == "refused" and decision.earliest is None:
-            return answers.plainly(context.speech.sentence(decision.reason))
+    never = why_never(wishes[0], ledger, lab, now) if not found and len(wishes) == 1 else None
+    if never is not None:
+        return answers.plainly(context.speech.sentence(never))
     return seeing.free(found, wishes[0], until, context.speech)
 
 

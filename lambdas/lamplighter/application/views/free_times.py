@@ -21,6 +21,8 @@ from lamplighter.domain.planner.live import Deployed
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
+A_WEEK = timedelta(days=7)
+"""The range where nobody names its end."""
 FURTHEST = timedelta(weeks=8)
 """The longest range: each start in it is judged, and each period of the budget is read."""
 
@@ -37,6 +39,14 @@ def deployed_lab(lab: "Lab", ledger: Ledger) -> Deployed:
         pauses=pauses,
         beside=beside(lab, ledger, leases),
     )
+
+
+def asked_range(
+    begins: datetime | None, ends: datetime | None, now: datetime
+) -> tuple[datetime, datetime] | None:
+    """The range that words ask for, from now on and a week by default; None where it begins too far ahead."""
+    since = max(begins or now, now)
+    return None if since - now > FURTHEST_AHEAD else (since, ends or since + A_WEEK)
 
 
 def read(
