@@ -41,7 +41,8 @@ def command(
 
     With `at` the lease is granted ahead: the lab holds its money, and it opens by itself unless somebody closes it,
     or its money is spent by then. A lease lasts at least 5 minutes.
-    On each pool a person may have 40 leases ahead, and all people together 200.
+    On each pool a person may have as many leases ahead as `guard.most_ahead` says, 40 by default, and all people
+    together 200.
 
     Exit code 0: granted, or open already. 1: refused, with the reason. With --wait, 1 also means that the GPUs are
     not proven: the lease stays, and the lab tries again until it ends. It always waits for the lab's decision, so

@@ -102,6 +102,21 @@ class Budget(Part):
     )
 
 
+class MostAhead(Part):
+    """What one person may have granted ahead on a pool. The lab's windows do not count."""
+
+    leases: int = Field(
+        40,
+        ge=1,
+        le=200,
+        description="How many leases that are not open yet; 40 is one for each student of a class, and some more.",
+        examples=[10],
+    )
+    hours: int | None = Field(
+        None, ge=1, description="How many hours these leases last together; left out: any.", examples=[40]
+    )
+
+
 class Guard(Part):
     """The rules that compare leases, money and what really runs."""
 
@@ -115,6 +130,9 @@ class Guard(Part):
         timedelta(hours=1),
         description="The length that `open` grants if no time is given; at most longest_lease.",
         json_schema_extra=unit("duration such as 8h, 90m, 1h30m"),
+    )
+    most_ahead: MostAhead = Field(
+        default_factory=MostAhead, description="What one person may have granted ahead on a pool."
     )
     idle_after: IdleAfter = Field(
         timedelta(hours=1),

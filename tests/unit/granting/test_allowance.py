@@ -8,11 +8,7 @@ import pytest
 
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import extension, grant
-from lamplighter.domain.leases.allowance import (
-    MOST_AHEAD_OF_A_PERSON,
-    MOST_AHEAD_ON_A_POOL,
-    Allowance,
-)
+from lamplighter.domain.leases.allowance import MOST_AHEAD_ON_A_POOL, Allowance
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms, terms
 from lamplighter.domain.money.budget import BudgetPeriod
@@ -30,8 +26,8 @@ TEACHER, STUDENT = "tom (UTOM)", "ali (UALI)"
 MONEY = BudgetPeriod("2026-11", Money.zero("USD"), Money.zero("USD"))
 
 
-def pool_terms() -> Terms:
-    lab = {"name": "lab", "pools": {"gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 5}}}
+def pool_terms(**guard: Any) -> Terms:
+    lab = {"name": "lab", "guard": guard, "pools": {"gpu": {"instance_type": "g4dn.xlarge", "max_nodes": 5}}}
     return terms(Lab.model_validate(lab), "gpu")
 
 
@@ -45,8 +41,10 @@ def command(verb: Verb = Verb.OPEN, allowance: Allowance | None = None, **more: 
     return replace(given, allowance=allowance, **more)
 
 
-def opened(given: Command, *leases: Lease) -> grant.GrantDecision:
-    return drawn(grant.decide(given, pool_terms(), leases, {"2026-11": MONEY}, now=EIGHT, generation=0))
+def opened(given: Command, *leases: Lease, **guard: Any) -> grant.GrantDecision:
+    return drawn(
+        grant.decide(given, pool_terms(**guard), leases, {"2026-11": MONEY}, now=EIGHT, generation=0)
+    )
 
 
 def extended(given: Command, *leases: Lease) -> extension.Extension:
@@ -149,7 +147,7 @@ def ahead(number: int, **more: Any) -> list[Lease]:
 
 
 LATER: dict[str, Any] = {"opens": EIGHT + 3 * HOUR}
-FULL = MOST_AHEAD_OF_A_PERSON
+FULL = 40
 
 
 @pytest.mark.parametrize(
@@ -193,4 +191,31 @@ def test_the_refusal_says_how_many_there_are_and_when_the_next_opens() -> None:
     assert opened(command(**LATER), *others[1:]).outcome == "granted"
     assert opened(command(**LATER), *others).reason == (
         f"pool gpu has 200 leases of people that are granted and not open yet, which is the most: {rest}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("most", "theirs", "outcome"),
+    [
+        ({"leases": 2}, 1, "granted"),
+        ({"leases": 2}, 2, "refused"),
+        ({"hours": 3}, 2, "granted"),
+        ({"hours": 3}, 3, "refused"),
+        ({"leases": 200}, 41, "granted"),
+    ],
+)
+def test_the_lab_says_how_many_leases_or_hours_a_person_may_have_ahead(
+    most: dict[str, int], theirs: int, outcome: str
+) -> None:
+    hours = [replace(each, closes=each.opens + HOUR) for each in ahead(theirs, owner=STUDENT, by=STUDENT)]
+    assert opened(command(**LATER), *hours, most_ahead=most).outcome == outcome
+    # What opens now is not ahead, and what others have is not theirs.
+    assert opened(command(), *ahead(5, owner="bea"), most_ahead=most).outcome == "granted"
+
+
+def test_the_refusal_says_how_many_hours_it_would_be() -> None:
+    hours = [replace(each, closes=each.opens + HOUR) for each in ahead(3, owner=STUDENT, by=STUDENT)]
+    assert opened(command(**LATER), *hours, most_ahead={"hours": 3}).reason == (
+        "with this one, ali (UALI) would have leases of 4h in all on pool gpu that are granted and not open yet, and "
+        "the most for one person is 3h (guard.most_ahead): a lease that is not needed can be closed now"
     )

@@ -11,6 +11,7 @@ from lamplighter.domain.calendar.changes import Changes, Pause
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.granting import grant
 from lamplighter.domain.granting.free_times import FreeTime, PoolAhead, free_times, periods
+from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
@@ -59,6 +60,22 @@ def test_a_lease_fits_between_two_others_and_may_touch_both() -> None:
     exact = ahead(lease("a-1", -60, 60), lease("b-1", 180, 260))
     assert free_times(wish(), exact, EIGHT, EIGHT + 300 * MINUTE) == [
         FreeTime("gpu", EIGHT + HOUR, EIGHT + 180 * MINUTE)
+    ]
+
+
+def test_who_has_as_much_ahead_as_the_lab_allows_is_free_now_only() -> None:
+    theirs = replace(lease("a-1", 600, 660, nodes=1), owner="alice", window=None, state=LeaseState.ADMITTED)
+    full = ahead(theirs, terms=replace(POOL, most_ahead=1))
+    assert free_times(wish(), full, EIGHT, EIGHT + DAY) == [FreeTime("gpu", EIGHT, EIGHT + 2 * HOUR)]
+    of_others = ahead(replace(theirs, owner="bea", by="bea"), terms=replace(POOL, most_ahead=1))
+    assert free_times(wish(), of_others, EIGHT, EIGHT + DAY) == [FreeTime("gpu", EIGHT, EIGHT + DAY)]
+
+
+def test_what_a_role_does_not_allow_is_not_free() -> None:
+    theirs = ahead(replace(lease("a-1", 600, 660, nodes=1), owner="alice"))
+    asks = replace(wish(), allowance=Allowance(nodes=1))
+    assert free_times(asks, theirs, EIGHT, EIGHT + 700 * MINUTE) == [
+        FreeTime("gpu", EIGHT, EIGHT + 600 * MINUTE)
     ]
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from lamplighter.domain.calendar.changes import Pause, paused_at
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.granting import grant
+from lamplighter.domain.leases import allowance
 from lamplighter.domain.leases.curfew import KEPT_FREE
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
@@ -49,7 +50,10 @@ def free_times(wish: Command, ahead: PoolAhead, since: datetime, until: datetime
         lease = grant.asked_for(replace(wish, opens=opens, closes=None), terms, since)
         # A lease that a curfew cuts short is not the one that was asked for.
         whole = lease.closes - lease.opens == length and paused_at(ahead.pauses, opens) is None
-        return whole and grant.possible(lease, terms, ahead.leases, ahead.budgets, since)
+        if not whole or not grant.possible(lease, terms, ahead.leases, ahead.budgets, since):
+            return False
+        beyond = allowance.refusal(wish.allowance, wish.by, lease, ahead.leases, since=opens)
+        return (beyond or allowance.too_many_ahead(wish.by, lease, ahead.leases, terms, wish.issued)) is None
 
     # At each of these instants the answer may change, and once more right after it: a lease that ends when the next
     # one begins still fits.

@@ -132,7 +132,7 @@ def decide(
             last,
         )
     beyond = allowance.refusal(command.allowance, command.by, lease, leases, since=lease.opens)
-    beyond = beyond or allowance.too_many_ahead(command.by, lease, leases, now)
+    beyond = beyond or allowance.too_many_ahead(command.by, lease, leases, terms, now)
     return GrantDecision("refused", beyond) if beyond else _judge(lease, terms, leases, budgets, now)
 
 

@@ -7,6 +7,7 @@ it, and the run that writes the pool compares it with the leases of that moment.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.occupancy import taken_at
@@ -14,8 +15,9 @@ from lamplighter.domain.people.person import who
 from lamplighter.reasons.fields import KEY
 from lamplighter.reasons.reason import Said, reason
 
-MOST_AHEAD_OF_A_PERSON = 40
-"""A teacher can open one for each student of a class of 30, and has some left."""
+if TYPE_CHECKING:
+    from lamplighter.domain.leases.terms import Terms
+
 MOST_AHEAD_ON_A_POOL = 200
 """Six lessons ahead for each student of such a class. Each command reads and compares all leases of the pool."""
 
@@ -67,7 +69,9 @@ def refusal(
     return None
 
 
-def too_many_ahead(by: str, lease: Lease, others: Iterable[Lease], now: datetime) -> Said | None:
+def too_many_ahead(
+    by: str, lease: Lease, others: Iterable[Lease], terms: "Terms", now: datetime
+) -> Said | None:
     """Why `by` may not have this lease granted ahead; windows of the lab's calendar do not count, and always may."""
     if lease.window is not None or lease.opens <= now:
         return None
@@ -78,10 +82,19 @@ def too_many_ahead(by: str, lease: Lease, others: Iterable[Lease], now: datetime
     ]
     for person in (by, lease.owner):
         theirs = [other for other in ahead if who(person) in {who(other.owner), who(other.by or other.owner)}]
-        if len(theirs) >= MOST_AHEAD_OF_A_PERSON:
+        if len(theirs) >= terms.most_ahead:
             first = min(other.opens for other in theirs)
             return reason(
                 "lease.ahead-of-person", person=person, number=len(theirs), pool=lease.pool, opens=first
+            )
+        length = sum((other.closes - other.opens for other in (*theirs, lease)), timedelta())
+        if terms.longest_ahead is not None and length > terms.longest_ahead:
+            return reason(
+                "lease.ahead-of-person.hours",
+                person=person,
+                length=length,
+                pool=lease.pool,
+                most=terms.longest_ahead,
             )
     if len(ahead) >= MOST_AHEAD_ON_A_POOL:
         first = min(other.opens for other in ahead)

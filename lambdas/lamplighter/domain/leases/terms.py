@@ -43,6 +43,10 @@ class Terms:
     """The types that a node may have. Of several types, a lease is held at the price of the dearest."""
     prices: Mapping[str, Decimal] = field(default_factory=dict)
     """The known prices of instance types, without a type whose price is that of the pool."""
+    most_ahead: int = 40
+    """The leases that one person may have granted ahead."""
+    longest_ahead: timedelta | None = None
+    """The whole length of these; None for any."""
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
         """The money to hold for `nodes` over [opens, closes)."""
@@ -96,6 +100,7 @@ def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
     price_of_pool = price.per_hour if price else lab.price(pool)
     types, stated = lab.pools[pool].types, lab.pools[pool].price_per_hour
     own = types if len(types) == 1 or stated is not None else ()
+    hours = lab.guard.most_ahead.hours
     known = prices.of_region(lab.region, budget.currency, fee=lab.pools[pool].has("fee"))
     return Terms(
         pool=pool,
@@ -110,4 +115,6 @@ def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
         owners={owner: Money.of(amount, budget.currency) for owner, amount in budget.owners.items()},
         instance_types=types,
         prices={name: of_type for name, of_type in known.items() if name not in own},
+        most_ahead=lab.guard.most_ahead.leases,
+        longest_ahead=None if hours is None else timedelta(hours=hours),
     )
