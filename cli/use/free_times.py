@@ -1,5 +1,6 @@
 """`lamplighter windows --free`: when so many nodes are free for so long."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from cli import deployment, printing
@@ -13,6 +14,7 @@ from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, duration
 from lamplighter.domain.gpu.sharing import offer
+from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.errors import BadInput
 from lamplighter.values.instant import written
 
@@ -49,8 +51,7 @@ def show(
     wishes = [_wish(found, name, _nodes(found, name, nodes, seats), lasting) for name in found.pools(pool)]
     free = read(found.lab, found.ledger, wishes, since, until, now=found.now)
     if as_json:
-        rows = [{"pool": one.pool, "from": written(one.begins), "until": written(one.ends)} for one in free]
-        printing.as_json({"free": rows})
+        printing.as_json({"free": rows(free)})
         return
     if free:
         printing.table(
@@ -67,6 +68,11 @@ def show(
             why = why_never(wish, found.ledger, found.lab, found.now)
             never = f"not free for {length} in that time" if why is None else printing.drawn(why, found.zone)
             printing.say(f"{wish.pool}: {never}")
+
+
+def rows(free: Sequence[FreeTime]) -> list[dict[str, str]]:
+    """The free times as JSON has them."""
+    return [{"pool": one.pool, "from": written(one.begins), "until": written(one.ends)} for one in free]
 
 
 def _wish(found: Deployment, pool: str, nodes: int, lasting: timedelta) -> Command:

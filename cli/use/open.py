@@ -9,8 +9,10 @@ from cli import deployment, known_names, printing
 from cli.deployment import Deployment
 from cli.options import AsJson, LabName
 from cli.use import changes, meant, orders
+from cli.use.free_times import rows
 from cli.use.leases import document
 from cli.use.wait import ForOpening, Opening, until_open
+from lamplighter.application.views.free_times import after_refusal
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords
@@ -67,7 +69,7 @@ def command(
     granted = decision.outcome in ("granted", "already-open")
     if granted and wait is Opening.OPEN and lease is not None:
         lease, granted = until_open(deployed, lease)
-    _answer(deployed, decision, lease, as_json=as_json)
+    _answer(deployed, order, decision, lease, as_json=as_json)
     raise typer.Exit(0 if granted else 1)
 
 
@@ -77,8 +79,13 @@ def _order(deployed: Deployment, wanted: OpenWords, owner: str | None, *, add: b
     return opening(order, wanted, deployed.lab.guard.default_lease, add=add)
 
 
-def _answer(deployed: Deployment, decision: Decision, lease: Lease | None, *, as_json: bool) -> None:
-    earliest = decision.earliest
+def _answer(
+    deployed: Deployment, order: Command, decision: Decision, lease: Lease | None, *, as_json: bool
+) -> None:
+    earliest, free = (
+        decision.earliest,
+        after_refusal(decision, order, deployed.lab, deployed.ledger, deployed.now),
+    )
     changes.answer(
         deployed,
         decision,
@@ -86,6 +93,7 @@ def _answer(deployed: Deployment, decision: Decision, lease: Lease | None, *, as
         document={
             "lease": document(lease, deployed.zone) if lease else None,
             "earliest": written(earliest) if earliest else None,
+            "free": rows(free),
         },
     )
     if as_json:
@@ -99,3 +107,8 @@ def _answer(deployed: Deployment, decision: Decision, lease: Lease | None, *, as
         )
     if earliest is not None:
         printing.say(f"it would be granted from {printing.local(earliest, deployed.zone)} on")
+    for one in free:
+        begins, ends = (printing.local(at, deployed.zone) for at in (one.begins, one.ends))
+        printing.say(f"free: {begins} until {ends}")
+    if earliest is not None and not free:
+        printing.say("not free for so long in the coming week")

@@ -37,7 +37,7 @@ WORDS += [
 TEXTS = st.one_of(st.text(max_size=80), st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join))
 ACTIONS = [
     "open", "add", "extend", "keep-until", "close", "confirm", "keep", "why", "ask", "approve", "tell-me",
-    "take", "x",
+    "book", "book:2", "take", "x",
 ]  # fmt: skip
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=10),

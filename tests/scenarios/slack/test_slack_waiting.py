@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.values.instant import read as instant
+from lamplighter.values.instant import written
 from local.cloud import Cloud
 from tests.block_kit import faults
 from tests.scenarios.lab_day import LabDay
@@ -22,6 +24,7 @@ BEGINS = datetime(2026, 12, 2, 11, 50, tzinfo=UTC)
 PERIOD = "2026-12"
 INSTRUCTOR, JUN, HANA = "U0INSTRUCT", "U0JUN", "U0HANA"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
+EVEN = datetime(2026, 1, 1, tzinfo=UTC)
 #: An offer expires after ten minutes, the guard sweeps every five minutes, and the notice may be late.
 ONE_TURN = 30 * MINUTE
 
@@ -133,6 +136,40 @@ def test_who_has_waited_for_a_day_waits_no_more(day: LabDay, talk: Talk) -> None
     talk.types(INSTRUCTOR, "resume")
     _offer(day, HANA, offers[HANA] + 1)
     assert len(_offers(day, JUN)) == offers[JUN]
+
+
+def test_a_refused_open_offers_free_times_that_a_button_books_once(day: LabDay, talk: Talk) -> None:
+    # given a full pool
+    day.until("the pool is closed", lambda look: not look.instances, HOUR)
+    talk.types(INSTRUCTOR, "open 1 for 2h")
+    day.until("sora has a lease", lambda _: any(each.in_force(day.now) for each in _leases(day)), 5 * MINUTE)
+    [lesson] = [each for each in _leases(day) if each.in_force(day.now)]
+
+    # when a person and a command line are refused, then both are offered the same times
+    full = talk.types(JUN, "open 1 for 30m")
+    said = day.command("open", "gpu", "1", "for", "30m", "--add", "--json")
+    [free] = said.document["free"]
+    assert said.code == 1, said
+    assert free["from"] == written(lesson.closes + (EVEN - lesson.closes) % MINUTE)
+    book = button(full.said, "book")
+    assert book["text"]["text"].startswith(f"Book {instant(free['from']):%H:%M}-")
+
+    # when he books one, twice, then he has one lease, which holds its money and opens when the button said
+    assert _presses(talk, JUN, full.said, "book").text.startswith("Granted")
+    assert "booked this already" in _presses(talk, JUN, full.said, "book").text
+    [his] = [each for each in _leases(day) if JUN in each.owner and each.granted]
+    assert (written(his.opens), written(his.closes)) == (free["from"], free["until"])
+
+    # and who comes later is offered what is left
+    assert f"{his.closes:%H:%M}" in button(talk.types(HANA, "open 1 for 30m").said, "book")["text"]["text"]
+
+    # when his time comes, then the button says that it is too late, and his lease runs
+    day.until_state(his.id, LeaseState.OPENING)
+    assert "too late" in _presses(talk, HANA, full.said, "book").text
+
+
+def _leases(day: LabDay) -> list[Lease]:
+    return day.ledger.leases("gpu")
 
 
 def _presses(talk: Talk, who: str, said: Mapping[str, Any], action: str) -> Answer:

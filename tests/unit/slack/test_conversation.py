@@ -10,10 +10,11 @@ import pytest
 
 from lamplighter import clock
 from lamplighter.domain.commands.command import Verb
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.people.person import Person
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
-from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, STUDENT
+from tests.unit.slack.recording import CHANNEL, EIGHT, INSTRUCTOR, MINUTE, STUDENT
 from tests.unit.slack.requests import (
     HOOK,
     Knocks,
@@ -28,7 +29,7 @@ from tests.unit.slack.requests import (
     typed,
 )
 
-HOUR = timedelta(hours=1)
+HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 JIN, MINJI = f"jin ({INSTRUCTOR})", f"minji ({STUDENT})"
 
 
@@ -400,3 +401,63 @@ def test_what_is_never_free_says_why(door: Knocks) -> None:
 )
 def test_free_times_are_of_instants_at_which_a_lease_can_open(door: Knocks, words: str, said: str) -> None:
     assert said in door.type(words)["text"]
+
+
+def refused_until_ten(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, asks: str
+) -> tuple[Knocks, dict[str, Any]]:
+    """A lab that is full until ten and around midnight, and its answer to a request."""
+    door = knocks(monkeypatch, folder, full)
+    door.lab.put(running(MINJI, EIGHT + 2 * HOUR, nodes=2))
+    at_midnight = {"opens": EIGHT + 3.5 * HOUR + SECOND, "state": LeaseState.ADMITTED}
+    door.lab.put(running(MINJI, EIGHT + 4.5 * HOUR + SECOND, nodes=2, id="slack-later", **at_midnight))
+    return door, door.type(asks)
+
+
+def test_a_refused_open_offers_the_next_free_times_and_each_button_books_what_it_says_once(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door, said = refused_until_ten(monkeypatch, tmp_path, "open 2 at 20:30 for 1h because the exam")
+    assert "\nThe next times at which this would be granted (Asia/Seoul):\n" in said["text"]
+    found = buttons(said)
+    assert [found[each]["text"]["text"] for each in ("book", "book:2")] == [
+        "Book 22:00-23:00",
+        "Book 2026-11-21 00:31-01:31",
+    ]
+
+    door.workflows.decide = agreeing
+    assert door.press(found["book:2"])["text"].startswith("Granted")
+    _, booked = door.workflows.commands
+    assert (booked.opens, booked.closes) == (EIGHT + 271 * MINUTE, EIGHT + 331 * MINUTE)
+    assert (booked.nodes, booked.because, booked.add) == (2, "the exam", True)
+
+    assert "You have booked this already" in door.press(found["book:2"])["text"]
+    assert "Not allowed" in door.press(found["book:2"], STUDENT)["text"]
+    door.lab.at(119)
+    assert "too late for this time, and nothing was opened" in door.press(found["book"])["text"]
+    assert len(door.workflows.starts) == 2
+
+
+def test_an_open_pool_without_room_offers_them_too(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    door, said = refused_until_ten(monkeypatch, tmp_path, "open 1 for 1h")
+    assert list(buttons(said)) == ["keep-until", "tell-me", "book", "book:2"]
+    assert not door.workflows.starts
+
+
+def test_only_what_the_rule_grants_is_offered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    # A hundred minutes do not fit in before the second after half past eleven.
+    _, said = refused_until_ten(monkeypatch, tmp_path, "open 2 at 20:30 for 100m")
+    assert [button["text"]["text"] for name, button in buttons(said).items() if name.startswith("book")] == [
+        "Book 2026-11-21 00:31-02:11"
+    ]
+
+
+def test_who_has_all_they_may_have_ahead_is_offered_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door = knocks(monkeypatch, tmp_path, full, guard={"most_ahead": {"leases": 1}})
+    ahead = {"opens": EIGHT + 3 * HOUR, "state": LeaseState.ADMITTED}
+    door.lab.put(running(JIN, EIGHT + 4 * HOUR, nodes=2, **ahead))
+    said = door.type("open 2 at 23:30 for 1h")
+    assert "Nothing is free for that long until 2026-11-27 20:00 (Asia/Seoul)." in said["text"]
+    assert list(buttons(said)) == ["tell-me"]

@@ -13,6 +13,7 @@ from lamplighter.adapters.slack.web_api import Declined
 from lamplighter.application import metrics
 from lamplighter.application.logs import logger
 from lamplighter.application.metrics import Metric
+from lamplighter.application.views.free_times import after_refusal
 from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.asked import asking
@@ -55,8 +56,9 @@ def _said(owed: Reply, decision: Decision, board: "Board") -> dict[str, object]:
         command = Command.from_json(owed.ordered)
         pool = board.lab.pools.get(owed.pool)
         experimental = pool is not None and pool.has("experimental")
+        free = after_refusal(decision, command, board.lab, board.ledger, board.now())
         return answers.decided(
-            decision, command, lease, owed.understood, speech, experimental=experimental
+            decision, command, lease, owed.understood, speech, experimental=experimental, free=free
         ).to_json()
     return answers.plainly(answers.outcome(decision, speech), speech.understood(owed.understood)).to_json()
 

@@ -42,6 +42,7 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer | None]]
     Word.DECLINE: slack_asks.settle,
     Word.TELL_ME: slack_line.tell_me,
     Word.TAKE: slack_line.take,
+    Word.BOOK: slack_line.book,
     Word.STATUS: slack_shows.status,
     Word.WINDOWS: slack_shows.windows,
     Word.FREE: slack_shows.free,

@@ -159,6 +159,8 @@ def give(
 
     The answer to a command that was decided before. `said` is the command in words.
     """
+    from lamplighter.application.views.free_times import after_refusal  # noqa: PLC0415 -- the calendar is paid for here
+
     slack_services, said = context.slack_services, said or _said(context, command, lease)
     decision = slack_services.ledger.command(command.pool, command.id)
     if decision is None:
@@ -178,8 +180,17 @@ def give(
     named = decision.lease or decision.about
     after = slack_services.ledger.lease(command.pool, named) if named else lease
     pool = slack_services.lab.pools.get(command.pool)
-    experimental = pool is not None and pool.has("experimental")
-    return answers.decided(decision, command, after, said, context.speech, experimental=experimental)
+    return answers.decided(
+        decision,
+        command,
+        after,
+        said,
+        context.speech,
+        experimental=pool is not None and pool.has("experimental"),
+        free=after_refusal(
+            decision, command, slack_services.lab, slack_services.ledger, slack_services.now()
+        ),
+    )
 
 
 def _allowance(context: RequestContext, command: Command, lease: Lease | None) -> Allowance | None:

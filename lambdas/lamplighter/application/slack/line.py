@@ -1,9 +1,10 @@
-"""The waiting list in Slack: a place in line, and taking what is offered.
+"""Later times in Slack: a place in the waiting list, taking what it offers, and booking a free time.
 
 The board makes the offers (board/waiting.py). A place holds nothing. An offer is one command, however often its button
 is pressed.
 """
 
+import hashlib
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -59,6 +60,24 @@ def take(context: RequestContext, wants: Understood) -> SlackAnswer | None:
         why = slack_changes.why_not_open(context, command)
         if why is not None:
             said = sentence(command, None, context.speech.times, context.speech.texts)
+            return answers.may_not(why, command, said, context.speech)
+    return slack_changes.give(context, command, None)
+
+
+def book(context: RequestContext, wants: Understood) -> SlackAnswer | None:
+    """Open at the time that a button names, once for a person; pressed again or too late it only says so."""
+    command, say = slack_changes.opening(context, replace(wants, add=True)), context.speech.texts.say
+    pressed = f"{wants.ask} {context.person.id} {wants.said.opens}"
+    command = replace(command, id=f"slack-open-{hashlib.sha256(pressed.encode()).hexdigest()[:32]}")
+    said = sentence(command, None, context.speech.times, context.speech.texts)
+    before = context.slack_services.ledger.command(command.pool, command.id)
+    if before is not None and before.granted is not None:
+        return answers.plainly(say("slack.booked-before", id=before.granted), said)
+    if before is None:
+        if command.opens is None:
+            return answers.plainly(say("slack.book-too-late", word=f"/{context.slack_services.word}"))
+        why = slack_changes.why_not_open(context, command)
+        if why is not None:
             return answers.may_not(why, command, said, context.speech)
     return slack_changes.give(context, command, None)
 

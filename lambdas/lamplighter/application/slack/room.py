@@ -32,6 +32,7 @@ def room(context: RequestContext, command: Command, last: Lease) -> Room:
     role that may open is offered no node, but may ask an approver.
     """
     from lamplighter.application.leases.outlook import outlook  # noqa: PLC0415 -- the calendar is paid for here
+    from lamplighter.application.views.free_times import next_free  # noqa: PLC0415
 
     slack_services, nodes = context.slack_services, command.nodes or 1
     pool = outlook(command.pool, slack_services.ledger, slack_services.lab, slack_services.now())
@@ -44,7 +45,10 @@ def room(context: RequestContext, command: Command, last: Lease) -> Room:
             return Room(nodes, later=later)
         return Room(0, forbidden, approvable=True, later=later)
     if forbidden is None and whole.earliest is not None:
-        return Room(0, earliest=whole.earliest, later=later)
+        allowed = roles.allowance(context.person, opened(context, command), slack_services.roles)
+        wish = replace(command, allowance=allowed)
+        free = next_free(slack_services.lab, slack_services.ledger, wish, slack_services.now())
+        return Room(0, earliest=whole.earliest, free=tuple(free), later=later)
 
     def is_granted(number: int) -> bool:
         part = replace(command, nodes=number)

@@ -3,7 +3,8 @@
 domain/granting/free_times.py decides.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.known_prices import known_prices, known_terms
 from lamplighter.adapters.aws.ledger.ledger import Ledger
-from lamplighter.domain.commands.command import Command
+from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.granting import free_times, outlook
 from lamplighter.domain.granting.free_times import FreeTime, PoolAhead
 from lamplighter.domain.granting.grant import FURTHEST_AHEAD
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 A_WEEK = timedelta(days=7)
 """The range where nobody names its end."""
+SOON = timedelta(minutes=5)
+"""Nothing nearer is offered, and first times are whole five minutes: people read before they press."""
 FURTHEST = timedelta(weeks=8)
 """The longest range: each start in it is judged, and each period of the budget is read."""
 
@@ -73,3 +76,19 @@ def read(
             pool = PoolAhead(known.terms[wish.pool], there, budgets, known.pauses)
             found += free_times.free_times(wish, pool, since, until)
     return sorted(found, key=attrgetter("begins", "pool"))
+
+
+def next_free(lab: "Lab", ledger: Ledger, wish: Command, now: datetime) -> list[FreeTime]:
+    """The next three times within a week at which a lease like this one would be granted beside the others."""
+    wish = replace(wish, opens=None, closes=None, lasting=wish.length or lab.guard.default_lease, add=True)
+    since = free_times.from_whole(SOON, now + SOON)
+    found = read(lab, ledger, [wish], since, since + A_WEEK, now=now)
+    return free_times.offered(found, wish.lasting or lab.guard.default_lease)
+
+
+def after_refusal(
+    decision: Decision, command: Command, lab: "Lab", ledger: Ledger, now: datetime
+) -> Sequence[FreeTime]:
+    """What to offer in place of a refused opening; nothing after any other decision."""
+    refused = decision.outcome == "refused" and command.verb is Verb.OPEN
+    return next_free(lab, ledger, command, now) if refused else ()

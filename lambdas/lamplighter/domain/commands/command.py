@@ -77,6 +77,12 @@ class Command:
     """What the giver's role allows; None: the giver has no role."""
 
     @property
+    def length(self) -> timedelta | None:
+        """How long a lease it asks for; None where it does not say."""
+        asked = self.closes - (self.opens or self.issued) if self.closes else None
+        return self.lasting or asked
+
+    @property
     def lease_id(self) -> str:
         """The lease of an open command: the window's, or one whose id follows from the command's id.
 

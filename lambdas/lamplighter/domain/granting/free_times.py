@@ -5,7 +5,7 @@ Each start is judged by the rule of every grant (grant.py), with the windows tha
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from lamplighter.domain.calendar.changes import Pause, paused_at
@@ -19,6 +19,9 @@ from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Period
 
 _SECOND = timedelta(seconds=1)
+_MINUTE = timedelta(minutes=1)
+_EVEN = datetime(2000, 1, 1, tzinfo=UTC)
+MOST_OFFERED = 3
 
 
 class FreeTime(NamedTuple):
@@ -68,6 +71,18 @@ def free_times(wish: Command, ahead: PoolAhead, since: datetime, until: datetime
         elif begun is None:
             begun = start
     return found if begun is None else [*found, FreeTime(wish.pool, begun, until)]
+
+
+def offered(found: Sequence[FreeTime], length: timedelta) -> list[FreeTime]:
+    """The next times to offer, each exactly as long as the lease and from a whole minute on, as a label says it."""
+    starts = ((one, from_whole(_MINUTE, one.begins)) for one in found)
+    fit = [FreeTime(one.pool, opens, opens + length) for one, opens in starts if opens + length <= one.ends]
+    return fit[:MOST_OFFERED]
+
+
+def from_whole(step: timedelta, at: datetime) -> datetime:
+    """The first instant from `at` on that is a whole minute, or a whole five minutes of the hour, and so on."""
+    return at + (_EVEN - at) % step
 
 
 def _changes(length: timedelta, ahead: PoolAhead, since: datetime, last: datetime) -> list[datetime]:

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
-from lamplighter.domain.slack.asked.understood import ends
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
 from lamplighter.domain.slack.room import Room
 from lamplighter.domain.slack.style import named
@@ -90,8 +90,12 @@ def decided(
     speech: Speech,
     *,
     experimental: bool = False,
+    free: Sequence[FreeTime] = (),
 ) -> SlackAnswer:
-    """The lab's decision; for a pool that is full with [Tell me]. `experimental` is said of a pool that opens."""
+    """The lab's decision; a refusal with [Tell me] and buttons for `free` times, as far as waiting helps.
+
+    `experimental` is said of a pool that opens.
+    """
     said = speech.understood(understood)
     if decision.outcome == "granted" and lease is not None and command.verb is Verb.OPEN:
         later = lease.opens > decision.at + timedelta(minutes=2)
@@ -107,12 +111,47 @@ def decided(
         told = [text, speech.texts.say("slack.experimental")] if experimental else [text]
         return SlackAnswer(blocks.joined([plain(each) for each in told]), said)
     text = outcome(decision, speech)
-    if decision.outcome != "refused" or decision.earliest is None or command.verb is not Verb.OPEN:
+    if decision.outcome != "refused" or command.verb is not Verb.OPEN:
         return plainly(text, said)
-    earliest = speech.texts.say("slack.earliest", at=speech.times.with_zone(decision.earliest))
-    return SlackAnswer(
-        blocks.joined([plain(text), plain(earliest)]), said, (_tell_me(command, decision.earliest, speech),)
-    )
+    lines: list[Marked] = [plain(text)]
+    buttons: tuple[Mapping[str, object], ...] = ()
+    if decision.earliest is not None:
+        earliest = speech.texts.say("slack.earliest", at=speech.times.with_zone(decision.earliest))
+        lines, buttons = [*lines, plain(earliest)], (_tell_me(command, decision.earliest, speech),)
+    return _offering(free, command, SlackAnswer(blocks.joined(lines), said, buttons), speech)
+
+
+def _offering(free: Sequence[FreeTime], command: Command, answer: SlackAnswer, speech: Speech) -> SlackAnswer:
+    """The same answer with a button for each free time; where waiting helps and there is none soon, it says so."""
+    say, times = speech.texts.say, speech.times
+    if free:
+        offers = say("slack.free.next", zone=times.zone.key)
+    elif answer.elements:
+        offers = say("slack.free.none", until=times.with_zone(times.now + timedelta(weeks=1)))
+    else:
+        return answer
+    row = (button.to_json() for button in book(free, command, times, speech.texts))
+    text = blocks.joined([answer.text, plain(offers)])
+    return replace(answer, text=text, elements=(*answer.elements, *row))
+
+
+def book(free: Sequence[FreeTime], command: Command, times: Times, texts: Texts) -> list[Button]:
+    """A button for each free time. It opens a lease like the refused one at exactly that time, once for a person."""
+    return [
+        Button(
+            ButtonAction.BOOK if number == 1 else f"{ButtonAction.BOOK}:{number}",
+            texts.say("slack.button.book", time=times.span(one.begins, one.ends)),
+            Carried(
+                pool=one.pool,
+                nodes=command.nodes,
+                opens=one.begins,
+                closes=one.ends,
+                because=words_of(command.because),
+                ask=command.id,
+            ).written(),
+        )
+        for number, one in enumerate(free, 1)
+    ]
 
 
 def outcome(decision: Decision, speech: Speech) -> str:
@@ -160,7 +199,8 @@ def just_use_it(
     if room.earliest is not None:
         full = speech.texts.say("slack.open-full", pool=last.pool, at=speech.times.with_zone(room.earliest))
         buttons += (_tell_me(command, room.earliest, speech),)
-        return SlackAnswer(blocks.joined([plain(text), plain(full)]), said, buttons)
+        answer = SlackAnswer(blocks.joined([plain(text), plain(full)]), said, buttons)
+        return _offering(room.free, command, answer, speech)
     lines = [plain(text)]
     if room.never is not None:
         lines.append(plain(speech.sentence(reason("slack.nothing-changed", reason=room.never))))
@@ -255,11 +295,10 @@ HELP: Sequence[tuple[str, str]] = (
 
 def _tell_me(command: Command, earliest: datetime, speech: Speech) -> Mapping[str, object]:
     """The button that puts a command's request on the waiting list."""
-    lasting = command.lasting or ends(command) - (command.opens or command.issued)
     wish = Carried(
         pool=command.pool,
         nodes=command.nodes,
-        lasting=lasting,
+        lasting=command.length,
         closes=earliest,
         because=words_of(command.because),
     )

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.reasons.reason import Said
 
 
@@ -18,5 +19,7 @@ class Room:
     """When the whole request would be granted."""
     approvable: bool = False
     """No role of the person allows it, but an approver may."""
+    free: tuple[FreeTime, ...] = ()
+    """When the whole request would be granted as a lease of its own, beside `earliest`."""
     later: tuple[datetime, ...] = ()
     """The later ends that the lease which ends last can have."""

@@ -35,6 +35,7 @@ CARRIED = Carried("gpu", "evening-1", 2, 90 * MINUTE, NOW, NOW, "the exam", ask=
         (ButtonAction.KEEP, Understood(Word.KEEP, SAID, "evening-1", ask="ask-1")),
         (ButtonAction.WHY, Understood(Word.WHY, SAID, "evening-1", ask="ask-1")),
         (ButtonAction.TELL_ME, Understood(Word.TELL_ME, SAID, "evening-1", ask="ask-1")),
+        ("book:3", Understood(Word.BOOK, SAID, "evening-1", ask="ask-1")),
         (ButtonAction.TAKE, Understood(Word.TAKE, SAID, "evening-1", ask="ask-1")),
     ],
 )

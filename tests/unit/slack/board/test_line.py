@@ -37,7 +37,7 @@ def test_a_pool_that_is_open_and_full_says_from_when_on_more_would_be_granted(do
     said = door.type("open 1 for 30m because of the exam")
     assert "gpu is open until 23:00 (Asia/Seoul) (evening). You can use it now" in said["text"]
     assert "would be granted at 23:00 (Asia/Seoul)" in said["text"]
-    assert list(buttons(said)) == ["keep-until", "tell-me"]
+    assert list(buttons(said)) == ["keep-until", "tell-me", "book"]
 
     assert "first in line for gpu" in door.press(buttons(said)["tell-me"])["text"]
     [place] = door.lab.ledger.wishes("gpu", EIGHT)

@@ -11,6 +11,7 @@ import pytest
 
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.commands.command import Command, Decision, Verb
+from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack.answers import (
     HELP,
@@ -36,6 +37,7 @@ OPEN = Command("c1", Verb.OPEN, "gpu", "minji", "minji", "slack", EIGHT, EIGHT +
 ASKED = replace(OPEN, nodes=2, lasting=HOUR, because="the exam")
 LEASE = evening(LeaseState.OPEN, owner="minji (U0MINJI)", window=None)
 UNDERSTOOD = "Understood as: open it"
+FREE = (FreeTime("gpu", EIGHT + HOUR, EIGHT + 2 * HOUR),)
 EXPERIMENTAL = ENGLISH.say("slack.experimental")
 
 
@@ -129,6 +131,7 @@ def test_a_full_pool_comes_with_a_place_in_its_waiting_list() -> None:
     assert said.text.splitlines() == [
         "Refused: gpu is full.",
         "As things stand now, it would be granted at 22:00 (Asia/Seoul).",
+        "Nothing is free for that long until 2026-11-27 20:00 (Asia/Seoul).",
     ]
     assert said.understood == UNDERSTOOD
     assert carried(said) == [
@@ -216,11 +219,12 @@ def test_a_choice_is_no_longer_than_slack_allows() -> None:
 
 
 def test_to_a_pool_that_is_full_nothing_is_added() -> None:
-    said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, room=Room(0, earliest=EIGHT + HOUR))
+    said = just_use_it([LEASE], 0, ASKED, "open it", VOICE, room=Room(0, earliest=EIGHT + HOUR, free=FREE))
     assert said.text.splitlines()[1:] == [
-        "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul)."
+        "There is no room for this now. As things stand now, it would be granted at 21:00 (Asia/Seoul).",
+        "The next times at which this would be granted (Asia/Seoul):",
     ]
-    assert [action for action, _ in carried(said)] == ["tell-me"]
+    assert [action for action, _ in carried(said)] == ["tell-me", "book"]
     assert said.understood == UNDERSTOOD
 
 

@@ -37,6 +37,8 @@ class ButtonAction(StrEnum):
     TELL_ME = "tell-me"
     TAKE = "take"
     """Take what the waiting list offers."""
+    BOOK = "book"
+    """Open at a free time. Several stand side by side: the others are `book:2` and so on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ class Carried:
     verb: str | None = None
     """Of `ask`: what is asked for, open, add or extend."""
     ask: str | None = None
-    """Of `approve` and `decline` the request; of `take` the place in the waiting list."""
+    """Of `approve` and `decline` the request; of `take` the place in the waiting list; of `book` what was refused."""
     confirmed: bool = False
     """Of `close`: the button's own dialog has named the owner."""
 

@@ -54,9 +54,10 @@ class Word(StrEnum):
     DECLINE = "decline"
     TELL_ME = "tell-me"
     TAKE = "take"
+    BOOK = "book"
 
 
-ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE})
+ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE, Word.BOOK})
 SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.FREE, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
 """Commands that change nothing. Everybody may use them."""
 ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
@@ -96,7 +97,7 @@ class Understood:
     asks: Word | None = None
     """Of `ask`: the command that needs approval."""
     ask: str | None = None
-    """Of `approve` and `decline` the request; of `take` the place in the waiting list."""
+    """Of `approve` and `decline` the request; of `take` the place in the waiting list; of `book` what was refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,8 @@ def pressed(action: str, carried: Carried) -> Understood:
         because=carried.because,
     )
     what = carried.lease or carried.pool
-    match action:
+    verb = action.partition(":")[0]
+    match verb:
         case ButtonAction.OPEN | ButtonAction.ADD:
             return Understood(Word.OPEN, said, what, add=action == ButtonAction.ADD)
         case ButtonAction.EXTEND | ButtonAction.KEEP_UNTIL:
@@ -163,8 +165,14 @@ def pressed(action: str, carried: Carried) -> Understood:
             return Understood(Word.ASK, said, what, add=carried.verb == ButtonAction.ADD, asks=wanted)
         case ButtonAction.APPROVE | ButtonAction.DECLINE:
             return Understood(Word(action), ask=carried.ask)
-        case ButtonAction.KEEP | ButtonAction.WHY | ButtonAction.TELL_ME | ButtonAction.TAKE:
-            return Understood(Word(action), said, what, ask=carried.ask)
+        case (
+            ButtonAction.KEEP
+            | ButtonAction.WHY
+            | ButtonAction.TELL_ME
+            | ButtonAction.TAKE
+            | ButtonAction.BOOK
+        ):
+            return Understood(Word(verb), said, what, ask=carried.ask)
         case _:
             raise BadInput(reason("slack.unknown-button", button=action[:80]))
 
