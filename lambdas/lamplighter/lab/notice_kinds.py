@@ -49,6 +49,12 @@ KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("ends-early", "The guard will end a lease early, and why.", Ping.IN_USE),
     NoticeKind("closing", "A pool is closing, and why."),
     NoticeKind(
+        "unfilled",
+        "A lease ends without all its nodes, for a shortage outside: what was tried, AWS's words, the cost, and the"
+        " next free times. It comes in place of `closing`.",
+        Ping.ALWAYS,
+    ),
+    NoticeKind(
         "not-opening", "A window does not open on a date: an exception, or a clock change.", in_channel=True
     ),
     NoticeKind(

@@ -10,8 +10,10 @@ from datetime import datetime
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment, metrics
 from lamplighter.application.logs import logger
+from lamplighter.application.notices import unfilled
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
+from lamplighter.application.single_notice import once
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import findings
@@ -26,6 +28,7 @@ from lamplighter.domain.notices import announcement, notification
 from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.phrases import clock_of_day
+from lamplighter.domain.notices.unfilled import NAME as UNFILLED
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
 from lamplighter.reasons.document import document
@@ -61,7 +64,8 @@ def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict
         _write_down(pool, run, notice_services)
     granted = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
     about = str(granted["id"]) if isinstance(granted, Mapping) else command.lease
-    return {**_say(pool, said, about, notice_services), "subject": document(said.subject), **now_known}
+    say = _say_once if said.kind == UNFILLED else _say
+    return {**say(pool, said, about, notice_services), "subject": document(said.subject), **now_known}
 
 
 def announce_replacement(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
@@ -225,7 +229,8 @@ def _closing(pool: str, command: Command, notice_services: NoticeServices) -> An
     decided = closing.decide(command, opened.granted if opened else None, leases, notice_services.now())
     if decided.over:
         return None
-    return announcement.of_closing(pool, decided.leases, decided.reason)
+    said = unfilled.letter(decided.leases, decided.reason, notice_services)
+    return said or announcement.of_closing(pool, decided.leases, decided.reason)
 
 
 def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServices) -> Lease | None:
@@ -240,16 +245,33 @@ def _say(
     texts = notice_services.texts
     clock = clock_of_day(texts, notice_services.zone, notice_services.now())
     sent = notice_services.notices.say(notification.of(notice_services.lab.name, pool, said, texts, clock))
-    notice_services.ledger.append_audit(
-        Entry(
-            at=notice_services.now(),
-            pool=pool,
-            kind="warned" if said.kind == "warned" else "announced",
-            who="notices",
-            what=said.plain or said.subject,
-            why=said.text,
-            lease=lease,
-            details={"notice": said.kind, "sent": sent},
-        )
-    )
+    notice_services.ledger.append_audit(_entry(pool, said, lease, notice_services, sent=sent))
     return {"announced": sent == "yes", "kind": said.kind}
+
+
+def _say_once(
+    pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
+) -> dict[str, object]:
+    """The same, once for a lease, however many runs close it."""
+    texts = notice_services.texts
+    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
+    letter = notification.of(notice_services.lab.name, pool, said, texts, clock)
+    entry = _entry(pool, said, lease, notice_services, free=said.free)
+    key = f"{said.kind}-{lease}"
+    told = once(notice_services.ledger, key, entry, lambda: notice_services.notices.say(letter))
+    return {"announced": told, "kind": said.kind}
+
+
+def _entry(
+    pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices, **details: str
+) -> Entry:
+    return Entry(
+        at=notice_services.now(),
+        pool=pool,
+        kind="warned" if said.kind == "warned" else "announced",
+        who="notices",
+        what=said.plain or said.subject,
+        why=said.text,
+        lease=lease,
+        details={"notice": said.kind, **details},
+    )

@@ -96,6 +96,12 @@ def advice_of(entry: Entry) -> Said:
     return entry.why.sentences[-1] if isinstance(entry.why, Sentences) and entry.why.sentences else ""
 
 
+def evidence_of(entry: Entry) -> Said | None:
+    """The evidence of a finding in the trail, such as AWS's own words; None where it has none."""
+    parts = entry.why.sentences if isinstance(entry.why, Sentences) else ()
+    return parts[0] if len(parts) > 1 else None
+
+
 def standing(trail: Iterable[Entry], leases: Iterable[str]) -> tuple[Entry, ...]:
     """The findings of the last diagnosis that still hold: of a lease in force, and not disproved since."""
     in_force = set(leases)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from lamplighter.domain.audit import findings as findings_told
-from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.reasons.document import read
-from lamplighter.reasons.reason import Reason, Said, reason
+from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 Result = Mapping[str, object]
 _SETTINGS = {
@@ -72,6 +72,17 @@ def of_closing(pool: str, lease: str | None, drain: Result, now: datetime) -> li
             why = reason("audit.drained.forced-more", evicted=evicted, forced=pods, more=int(str(more)))
     what = reason("audit.drained", nodes=names)
     return [Entry(now, pool, "drained", "cluster", what, why, lease, len(nodes))]
+
+
+def shortage_of(mine: Sequence[Entry]) -> Entry | None:
+    """The entry that says why nodes of a lease are missing, as it was found last."""
+    # The leases function writes the same kind when it asks for nodes again, and names no cause.
+    return next((each for each in reversed(mine) if each.kind == "degraded" and each.who == CAPACITY), None)
+
+
+def why_short(entry: Entry) -> Said:
+    """The reason in such an entry, without what became of the hold."""
+    return entry.why.sentences[0] if isinstance(entry.why, Sentences) else entry.why
 
 
 def _rows(results: Mapping[str, Result], step: str, key: str) -> list[Result]:

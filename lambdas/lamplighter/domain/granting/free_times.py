@@ -17,6 +17,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.money.budget import BudgetPeriod
 from lamplighter.domain.money.money import Period
+from lamplighter.values import instant
 
 _SECOND = timedelta(seconds=1)
 _MINUTE = timedelta(minutes=1)
@@ -83,6 +84,16 @@ def offered(found: Sequence[FreeTime], length: timedelta) -> list[FreeTime]:
 def from_whole(step: timedelta, at: datetime) -> datetime:
     """The first instant from `at` on that is a whole minute, or a whole five minutes of the hour, and so on."""
     return at + (_EVEN - at) % step
+
+
+def written(free: Sequence[FreeTime]) -> str:
+    """The times as one text, for an entry of the trail."""
+    return " ".join(f"{instant.written(one.begins)}/{instant.written(one.ends)}" for one in free)
+
+
+def read(pool: str, text: str) -> list[FreeTime]:
+    """Reads what `written` wrote."""
+    return [FreeTime(pool, *map(instant.read, one.split("/"))) for one in text.split()]
 
 
 def _changes(length: timedelta, ahead: PoolAhead, since: datetime, last: datetime) -> list[datetime]:

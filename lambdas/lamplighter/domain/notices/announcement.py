@@ -45,6 +45,8 @@ class Announcement:
     text: Said
     plain: str = ""
     """The subject in English, where `subject` is drawn already."""
+    free: str = ""
+    """Free times that Slack offers below it, as free_times.py writes them."""
 
     def drawn(self, texts: Texts, clock: Clock) -> DrawnAnnouncement:
         """The notice in a language, with its instants by a clock."""

@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
 from lamplighter.domain.slack.blocks import Block, Button, Marked, plain
+from lamplighter.domain.slack.booking import Offer, book
 from lamplighter.domain.slack.room import Room
 from lamplighter.domain.slack.style import named
 from lamplighter.domain.slack.times import Times
@@ -130,28 +131,10 @@ def _offering(free: Sequence[FreeTime], command: Command, answer: SlackAnswer, s
         offers = say("slack.free.none", until=times.with_zone(times.now + timedelta(weeks=1)))
     else:
         return answer
-    row = (button.to_json() for button in book(free, command, times, speech.texts))
+    offer = Offer(command.id, command.nodes, words_of(command.because))
+    row = (button.to_json() for button in book(free, offer, times, speech.texts))
     text = blocks.joined([answer.text, plain(offers)])
     return replace(answer, text=text, elements=(*answer.elements, *row))
-
-
-def book(free: Sequence[FreeTime], command: Command, times: Times, texts: Texts) -> list[Button]:
-    """A button for each free time. It opens a lease like the refused one at exactly that time, once for a person."""
-    return [
-        Button(
-            ButtonAction.BOOK if number == 1 else f"{ButtonAction.BOOK}:{number}",
-            texts.say("slack.button.book", time=times.span(one.begins, one.ends)),
-            Carried(
-                pool=one.pool,
-                nodes=command.nodes,
-                opens=one.begins,
-                closes=one.ends,
-                because=words_of(command.because),
-                ask=command.id,
-            ).written(),
-        )
-        for number, one in enumerate(free, 1)
-    ]
 
 
 def outcome(decision: Decision, speech: Speech) -> str:

@@ -1,8 +1,8 @@
-"""The posts beside a lease's message: in its thread, or, in three cases only, as a new message that mentions people.
+"""The posts beside a lease's message: in its thread, or, in four cases only, as a new message that mentions people.
 
-The three cases: a planned window or a lease granted ahead is refused, an opening is late or degraded, and a lease ends
-while GPUs are in use.
-channel.py has the fourth, a leaked pool, and the posts that belong to no lease's message.
+The four cases: a planned window or a lease granted ahead is refused, an opening is late or degraded, a lease ends while
+GPUs are in use, and a lease ends without its nodes.
+channel.py has the fifth, a leaked pool, and the posts that belong to no lease's message.
 """
 
 from collections.abc import Sequence
@@ -11,12 +11,15 @@ from datetime import timedelta
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import KIND as FINDING
+from lamplighter.domain.granting import free_times
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
 from lamplighter.domain.slack.blocks import bold, joined, plain
+from lamplighter.domain.slack.booking import Offer, book
 from lamplighter.domain.slack.message import Message, MessageExtras, buttons, called, page_link, receipt_lines
 from lamplighter.domain.slack.post import Post, in_channel, key_of, line_of, pinging, plainly, short
 from lamplighter.domain.slack.style import SlackStyle
+from lamplighter.domain.slack.times import Times
 from lamplighter.domain.views.lease_view import LeaseStanding, LeaseView
 from lamplighter.domain.views.stages import StageState
 from lamplighter.domain.views.told import FindingView
@@ -70,13 +73,17 @@ def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, style: SlackStyl
     said = joined([bold(style.drawn(entry.what)), style.told(entry.why)])
     in_use = _in_use(told.pool, style)
     row = blocks.actions(*buttons(view, style)[:1]) if kind == "warned" and view.in_force else []
+    if free := free_times.read(view.pool, entry.details.get("free", "")):
+        times = Times(style.zone, style.now)
+        row = blocks.actions(*book(free, Offer(view.id, view.nodes), times, style.texts))
     quiet = Post(key_of(entry), Message(said, [blocks.section(said), *row]), at=entry.at)
     # A refused window and a leaked pool have posts of their own, made from the present state.
     if kind in {"refused", "leaked"} or not notice_kinds.pings(kind, in_use=in_use):
         return quiet
     # One mention for one end, however many warnings there are, and one for each thing that is wrong.
     about = f"end-{written(view.closes)}" if kind in {"warned", "ends-early"} else f"ping-{quiet.key}"
-    return replace(quiet, aloud=pinging(said, told.mentioned), aloud_key=about)
+    aloud = pinging(said, told.mentioned)
+    return replace(quiet, aloud=replace(aloud, blocks=[*aloud.blocks, *row]), aloud_key=about)
 
 
 def _is_about(entry: Entry, view: LeaseView) -> bool:

@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Self
 
 from lamplighter.domain.audit import findings as findings_told
-from lamplighter.domain.audit.entry import CAPACITY, Entry
+from lamplighter.domain.audit import trail
+from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.reasons.reason import Said, Sentences, in_english
+from lamplighter.reasons.reason import Said, in_english
 from lamplighter.values.instant import written
 
 OPENED = frozenset({"open", "degraded", "failed"})
@@ -89,12 +90,8 @@ def degraded_because(mine: Sequence[Entry]) -> Said | None:
 
 def short_because(mine: Sequence[Entry]) -> Said | None:
     """Why nodes are missing, as it was found last."""
-    # The leases function writes the same kind when it asks for nodes again, and names no cause.
-    said = (entry for entry in reversed(mine) if entry.kind == "degraded" and entry.who == CAPACITY)
-    last = next(said, None)
-    if last is None:
-        return None
-    return last.why.sentences[0] if isinstance(last.why, Sentences) else last.why
+    last = trail.shortage_of(mine)
+    return None if last is None else trail.why_short(last)
 
 
 def failed_because(mine: Sequence[Entry]) -> Said | None:

@@ -1,5 +1,6 @@
 """A whole evening in Slack: one message that is updated, its thread, and few mentions."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -216,3 +217,25 @@ def test_a_lab_without_a_channel_says_nothing_in_one(monkeypatch: pytest.MonkeyP
     lab = lab_in_slack(monkeypatch, tmp_path, slack={"command": "gpu"})
     opened(lab)
     assert not lab.slack.messages
+
+
+def test_a_lease_that_ends_without_its_nodes_is_told_once_with_the_next_free_times_as_buttons(
+    lab: LabInSlack,
+) -> None:
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT, missing=2))
+    free = "2026-11-21T11:00:00Z/2026-11-21T14:00:00Z 2026-11-22T15:00:00Z/2026-11-22T18:00:00Z"
+    lab.note("announced", "Pool gpu closes with 0 of 2 nodes", 180, ID, notice="unfilled", free=free)
+    lab.at(180)
+    lab.tell()
+    lab.tell(("POOL#gpu", "STATE"))
+    [letter] = [said for said in lab.slack.in_channel if "0 of 2 nodes" in str(said.body["text"])]
+    assert f"<@{INSTRUCTOR}>" in letter.words
+    assert letter.buttons == ["book", "book:2"]
+    [row] = [block["elements"] for block in letter.body["blocks"] if block["type"] == "actions"]
+    assert [button["text"]["text"] for button in row] == [
+        "Book 2026-11-21 20:00-23:00",
+        "Book 2026-11-23 00:00-03:00",
+    ]
+    assert json.loads(row[0]["value"]) == {
+        "p": "gpu", "n": 2, "o": 1795258800, "u": 1795269600, "a": ID
+    }  # fmt: skip

@@ -1,0 +1,72 @@
+"""Reads what the letter about a lease without its nodes tells: its shortage, its cost, and the next free times."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from lamplighter.application import environment
+from lamplighter.application.logs import logger
+from lamplighter.domain.commands import orders
+from lamplighter.domain.commands.command import Command, Verb
+from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.money.money import Money
+from lamplighter.domain.notices import unfilled
+from lamplighter.domain.notices.unfilled import Later
+from lamplighter.errors import LamplighterError
+from lamplighter.reasons.reason import Said
+
+if TYPE_CHECKING:
+    from lamplighter.application.notices.services import NoticeServices
+    from lamplighter.domain.notices.announcement import Announcement
+
+BEFORE = timedelta(hours=1)
+"""Entries from so long before its opening may be the lease's."""
+
+
+def letter(leases: Sequence[Lease], why: Said, notice_services: "NoticeServices") -> "Announcement | None":
+    """The letter, if the one lease that ends never got all its nodes."""
+    if len(leases) != 1:
+        return None
+    from lamplighter.domain.views.lease_view import cost_so_far  # noqa: PLC0415 -- most closes need none of it
+
+    [lease], ledger, now = leases, notice_services.ledger, notice_services.now()
+    trail = ledger.audit(lease.pool, lease.opens - BEFORE)
+    about = unfilled.unfilled(lease, ledger.progress(lease.pool, lease.id), trail)
+    if about is None:
+        return None
+    had = replace(lease, missing=lease.nodes - about.came)
+    cost = cost_so_far(had, None, now) if about.came else Money.zero(lease.hold.currency)
+    return unfilled.letter(about, why, cost, _later(lease, notice_services), min(now, lease.closes))
+
+
+def _later(lease: Lease, notice_services: "NoticeServices") -> Later | None:
+    """When a lease like it would be granted; None where that cannot be found out now."""
+    from lamplighter.application.leases.outlook import why_never  # noqa: PLC0415
+    from lamplighter.application.views.free_times import next_free  # noqa: PLC0415
+
+    ledger, now = notice_services.ledger, notice_services.now()
+    try:
+        lab = environment.as_kept(notice_services.lab, ledger)
+        wish = replace(_like(lease), issued=now, expires=now + orders.EXPIRES_AFTER)
+        free = next_free(lab, ledger, wish, now)
+        return Later(free, None if free else why_never(wish, ledger, lab, now))
+    except LamplighterError as error:
+        logger().warning("the letter names no free times: %s", error)
+        return None
+
+
+def _like(lease: Lease) -> Command:
+    return Command(
+        id=lease.id,
+        verb=Verb.OPEN,
+        pool=lease.pool,
+        owner=lease.owner,
+        by=lease.by or lease.owner,
+        source="slack",
+        issued=lease.opens,
+        expires=lease.closes,
+        nodes=lease.nodes,
+        lasting=lease.closes - lease.begins,
+        add=True,
+    )
