@@ -143,6 +143,12 @@ def receipt_document(**changed: object) -> dict[str, object]:
         "closed": "2026-12-01T12:31:48Z",
         "nodes": 2,
         "node_seconds": 10742,
+        "gpu_use": {
+            "gpu_hours_paid": 2.98,
+            "gpu_hours_used": 1.75,
+            "gpu_hours_idle": 0.81,
+            "gpu_hours_not_known": 0.42,
+        },
         "minutes_to_ready": 6.5,
         "verdicts": rows(),
         "findings": [],

@@ -17,6 +17,7 @@ from lamplighter.domain.people.person import who
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.errors import BadInput
 from lamplighter.pages import receipt_page, wording
+from lamplighter.reasons.fields import to_document
 from lamplighter.values.counted import counted
 
 
@@ -103,6 +104,9 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
             else "-",
         ),
     ]
+    if view.gpu_use:
+        use = {name: f"{hours:,.2f}" for name, hours in to_document(view.gpu_use).items()}
+        rows.insert(4, ("GPU-hours used", f"{use['gpu_hours_used']} {words('figure.gpu-hours.of', **use)}"))
     rows += [("left at no cost", words.told(remark)) for remark in zero.remarks]
     printing.table(["what", "value"], rows)
     if view.warm_up:

@@ -144,7 +144,7 @@ class Guard(Part):
     idle_by: IdleBy = Field(
         "pods",
         description="What idle_after counts, here and in windows. pods: no pod holds a GPU. gpu: no GPU is busy, by"
-        " the DCGM exporter, even while a pod holds one.",
+        " the DCGM exporter, even while a pod holds one; receipts then show GPU-hours used beside those paid.",
         examples=["gpu"],
     )
     mode: Mode | None = Field(

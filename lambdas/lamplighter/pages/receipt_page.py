@@ -8,6 +8,7 @@ from lamplighter.pages.evidence import bandwidth, findings, verdicts, zero
 from lamplighter.pages.html import Html, el, joined
 from lamplighter.pages.trail import trail
 from lamplighter.pages.wording import Wording
+from lamplighter.reasons.fields import to_document
 
 
 def page(view: ReceiptView, lab: str, region: str, words: Wording) -> str:
@@ -83,6 +84,9 @@ def _figures(view: ReceiptView, words: Wording) -> Html:
     if view.gpu_minutes is not None:
         rows.append((words("figure.gpu-minutes"), f"{view.gpu_minutes:,}", ""))
     rows.append((words("figure.node-hours"), f"{view.node_seconds / 3600:,.2f}", ""))
+    if view.gpu_use:
+        use = {name: f"{hours:,.2f}" for name, hours in to_document(view.gpu_use).items()}
+        rows.append((words("figure.gpu-hours"), use["gpu_hours_used"], words("figure.gpu-hours.of", **use)))
     if view.minutes_to_ready is not None:
         rows.append((words("figure.ready"), words.length(timedelta(minutes=view.minutes_to_ready)), ""))
     if view.proof_of_zero.at:

@@ -60,6 +60,7 @@ def test_a_terminal_shows_stages_beside_their_usual_times(capsys: pytest.Capture
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "Node boots and joins 36 s usually 40 s" in lines
     assert any(line.startswith("Operator: driver 42 s ") for line in lines)
+    assert "GPU-hours used 1.75 of 2.98 paid; 0.81 idle, 0.42 not known" in lines
     usual = view.usual_stages()
     assert usual["joined"] == {"seconds": 40, "measured": True}
     assert usual["node-ready"] == {"seconds": 180, "measured": False}

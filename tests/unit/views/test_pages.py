@@ -45,6 +45,7 @@ def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> N
         "3.69 USD",
         "of this, 0.02 USD after the end",
         "GPU-minutes179",
+        "GPU-hours used1.75of 2.98 paid; 0.81 idle, 0.42 not known",
         "6 min 30 s",
         "Read at Tue 1 Dec 21:31.",
         "minji asked for 30 minutes more",

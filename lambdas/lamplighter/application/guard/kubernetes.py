@@ -18,6 +18,7 @@ from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.errors import OutsideFailed, TryLater
 
 if TYPE_CHECKING:
+    from lamplighter.domain.gpu.gpu_use import NodeReading
     from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 
 
@@ -90,12 +91,14 @@ def _idle_since(
     None where one is or that is not known, the pool has no node, or no lease ends for being idle.
     """
     limited = [lease for lease in facts.leases if lease.id in facts.idle_after and lease.in_force(facts.now)]
-    if not limited or pods is None:
+    if pods is None:
         return None
-    if guard_services.capacity.lab.guard.idle_by == "gpu":
-        in_use = _busy(guard_services, facts.pool, nodes, pods)
+    if facts.idle_by == "gpu":
+        in_use = _busy(guard_services, facts, nodes, pods)
     else:
         in_use = any(pod.accelerated and not pod.finished for pod in pods)
+    if not limited:
+        return None
     if in_use is None:
         return None
     ledger, since = (
@@ -129,16 +132,19 @@ def _note_gpus(
 
 
 def _busy(
-    guard_services: GuardServices, pool: str, nodes: "Sequence[NodeFacts]", pods: "Sequence[PodFacts]"
+    guard_services: GuardServices, facts: PoolFacts, nodes: "Sequence[NodeFacts]", pods: "Sequence[PodFacts]"
 ) -> bool | None:
-    """Whether a GPU of these nodes is busy, by the exporter on each; None where it is not known."""
+    """Whether a GPU of these nodes is busy, by the exporter on each; None where it is not known.
+
+    The ledger keeps the reading for the receipts of the leases in force.
+    """
     from lamplighter.adapters.kubernetes import gpu_metrics  # noqa: PLC0415 -- few labs ask for it
     from lamplighter.domain.gpu.gpu_use import any_busy, busy_gpus  # noqa: PLC0415
 
     connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
     if connection is None or guard_services.silent_exporters >= MOST_SILENT:
         return None
-    with guard_services.reading(f"pool {pool}, utilisation"):
+    with guard_services.reading(f"pool {facts.pool}, utilisation"):
         guard_services.silent_exporters += 1  # until all have answered
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
@@ -147,8 +153,23 @@ def _busy(
             known = gpu_type(node.instance_type)
             readings.append((known.gpus if known else 1, busy_gpus(text or "")))
         guard_services.silent_exporters -= 1
+        _note_use(guard_services, facts, readings)
         return any_busy(readings)
     return None
+
+
+def _note_use(guard_services: GuardServices, facts: PoolFacts, readings: "list[NodeReading]") -> None:
+    """Count the reading for each lease in force, by its part of the nodes."""
+    from lamplighter.domain.billing.gpu_hours import part  # noqa: PLC0415 -- few labs ask for it
+
+    if not any(gpus for _, gpus in readings):
+        return
+    ledger, leases = guard_services.capacity.ledger, facts.target.in_force
+    for lease in leases:
+        before = ledger.gpu_use(facts.pool, lease.id)
+        use = before.with_reading(readings, part(lease, leases, len(readings)), facts.now)
+        if use != before:
+            ledger.note_gpu_use(lease, use, before)
 
 
 def _pods(guard_services: GuardServices, nodes: "Sequence[NodeFacts]") -> "Sequence[PodFacts] | None":

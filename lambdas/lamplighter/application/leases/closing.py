@@ -17,6 +17,7 @@ from lamplighter.application.leases.metering import count_beyond, metered
 from lamplighter.application.leases.services import LOOKS, LeaseServices
 from lamplighter.application.leases.unopened import withdrawn
 from lamplighter.application.run import command_of, pool_of, result
+from lamplighter.data.instance_types import gpu_type
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import of_receipt
 from lamplighter.domain.billing import receipt as receipts
@@ -34,6 +35,7 @@ from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
 
@@ -178,6 +180,7 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
         document["settings"] = in_receipt(
             lease_services.ledger.settings(pool, lease.id), result(run, "GiveBack")
         )
+        document |= _gpu_use(lease, lease_services)
         lease_services.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
         lease_services.ledger.append_audit(
             Entry(
@@ -202,6 +205,17 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
         )
         made.append(document)
     return receipts.named(pool, made)
+
+
+def _gpu_use(lease: Lease, lease_services: LeaseServices) -> dict[str, object]:
+    """Hours used beside hours paid, if the lab reads what its GPUs do and the pool's types have as many GPUs each."""
+    lab = lease_services.capacity.lab
+    types = lease.instance_types or (lab.pools[lease.pool].types if lease.pool in lab.pools else ())
+    gpus = {kind.gpus if kind else 0 for kind in map(gpu_type, types)}
+    if lab.guard.idle_by != "gpu" or len(gpus) != 1 or gpus == {0}:
+        return {}
+    use = lease_services.ledger.gpu_use(lease.pool, lease.id)
+    return {"gpu_use": to_document(use.hours((lease.node_seconds or 0) * gpus.pop()))}
 
 
 def _unleased(pool: str, ran: NodeTime, closed: datetime, now: datetime) -> Entry:

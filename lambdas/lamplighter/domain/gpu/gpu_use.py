@@ -19,6 +19,8 @@ _HIGHEST = {
     "DCGM_FI_PROF_GR_ENGINE_UTIL_RATIO": 1.0,
 }
 """Per cent, and ratios. Only those of the engine exist for a GPU in MIG slices."""
+NodeReading = tuple[int, Mapping[str, bool] | None]
+"""The GPUs that a node has, and whether each one that its exporter mentions is busy; None where none answered."""
 _SAMPLE = re.compile(
     rf'({"|".join(_HIGHEST)})\{{(?:[^\n]*,)?UUID="([\w-]{{1,80}})"[^\n]*\}} +([0-9][0-9.eE+-]{{0,30}})(?: +[0-9]+)?'
 )
@@ -47,7 +49,7 @@ def busy_gpus(text: str) -> Mapping[str, bool] | None:
     return busy if 0 < len(busy) <= _MOST_GPUS else None
 
 
-def any_busy(nodes: Iterable[tuple[int, Mapping[str, bool] | None]]) -> bool | None:
+def any_busy(nodes: Iterable[NodeReading]) -> bool | None:
     """Whether a GPU of these nodes is busy, by the GPUs that each has and its reading; None where it is not known."""
     whole = True
     for gpus, reading in nodes:

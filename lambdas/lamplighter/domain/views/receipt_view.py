@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.billing.gpu_hours import GpuHours
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.checks.gpu_proof import Bandwidth, GpuProof, bandwidths, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -75,6 +76,8 @@ class ReceiptView:
     bars: tuple[Bar, ...]
     audit: tuple[Entry, ...]
     experimental: bool = False
+    gpu_use: GpuHours | None = None
+    """Only where the guard read what the GPUs did."""
 
     @property
     def warm_up(self) -> tuple[Bar, ...]:
@@ -154,6 +157,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         bars=_bars(receipt, opened, closed, beside),
         audit=mine,
         experimental=beside.experimental,
+        gpu_use=_use(receipt.get("gpu_use")),
     )
 
 
@@ -199,6 +203,10 @@ def _findings(receipt: Document, mine: Sequence[Entry]) -> tuple[FindingView, ..
 
 def _zero(document: object) -> ZeroProof:
     return ZeroProof.from_json(document if isinstance(document, Mapping) else {})
+
+
+def _use(found: object) -> GpuHours | None:
+    return from_odd_document(GpuHours, found) if isinstance(found, Mapping) else None
 
 
 def _money(found: object) -> Money:

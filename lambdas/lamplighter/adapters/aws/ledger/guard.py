@@ -18,8 +18,10 @@ from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.reasons.reason import Said
+from lamplighter.values import instant
 
 if TYPE_CHECKING:
+    from lamplighter.domain.billing.gpu_hours import GpuUse
     from lamplighter.domain.billing.metering import NodeLife
 
 LIFE = "LIFE#"
@@ -127,6 +129,26 @@ class LedgerGuard(LedgerChanges):
                 of=seen.of,
                 at=items.milliseconds(seen.at),
             )
+
+    def gpu_use(self, pool: str, lease_id: str) -> "GpuUse":
+        """What the guard has read of a lease's GPUs."""
+        from lamplighter.domain.billing.gpu_hours import GpuUse  # noqa: PLC0415 -- only labs with idle_by: gpu
+
+        item = self._table.get(items.pool_key(pool), items.GPU_USE + lease_id)
+        return from_document(GpuUse, items.values(item)) if item else GpuUse()
+
+    def note_gpu_use(self, lease: Lease, use: "GpuUse", before: "GpuUse") -> None:
+        """Keep the sums after a reading; nothing where another sweep has added a reading meanwhile."""
+        sk = items.GPU_USE + lease.id
+        kept = items.item(
+            items.pool_key(lease.pool), sk, to_document(use), until=lease.closes + items.KEEP_CLOSED
+        )
+        last = before.read_until
+        with suppress(Conflict):
+            if last is None:
+                self._table.put(kept, "attribute_not_exists(#sk)")
+            else:
+                self._table.put(kept, "#read_until = :last", last=instant.written(last))
 
     def note_stirred(self, pool: str, at: datetime) -> None:
         """Nothing moved and Slack is to hear of something all the same: whoever listens to the ledger looks again."""
