@@ -35,6 +35,8 @@ PASSES = {
     "gpu-health": "no uncorrected ECC error, no row remapping that is pending or failed; only idleness or the GPU's own"
     " power limit lowers the clocks",
     "fabric": "on p5 and p6 with several GPUs: Fabric Manager has set up the NVSwitches (`Completed`, `Success`)",
+    "nvlink": "on p4, p5 and p6 with several GPUs: `nvidia-smi nvlink --status` lists every NVLink of every GPU as up,"
+    " at least at the speed in the table below; not judged with MIG or MPS",
     "dcgm-1": "`dcgmi diag -r 1`: no Fail, and a Pass for every GPU",
     "dcgm-2": "`dcgmi diag -r 2`: the same",
     "dcgm-3": "`dcgmi diag -r 3`, with its two targeted tests limited to 30 s each: the same",
@@ -155,6 +157,10 @@ def _thresholds() -> Iterator[str]:
     for row in document["collectives"]:
         figures = f"{row['nodes']} | {row['ranks']} | {row['measured']} | {row['floor']} | {row['source']}"
         yield f"| {row['families']} | {figures} |"
-    yield "\n| instance type | GPUs | model | bus bandwidth over TCP, GB/s (estimate) |\n|---|---|---|---|"
+    yield (
+        "\n| instance type | GPUs | model | NVLinks of a GPU, at least GB/s each |"
+        " bus bandwidth over TCP, GB/s (estimate) |\n|---|---|---|---|---|"
+    )
     for name, kind in gpus.types().items():
-        yield f"| {name} | {kind.count} | {kind.names[0]} | {kind.busbw_floor} |"
+        nvlinks = f"{kind.nvlinks} x {kind.nvlink_floor:g}" if kind.nvlinks else ""
+        yield f"| {name} | {kind.count} | {kind.names[0]} | {nvlinks} | {kind.busbw_floor} |"

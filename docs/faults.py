@@ -9,7 +9,7 @@ HEAD = """# Faults of the embedded cloud
 Generated from the program by `make docs`. `lamplighter local fault list` shows the same list, and which faults are on.
 [Play a fault](../../how-to/trouble/play-a-fault.md) shows how to use them.
 
-Each fault has the name of the cause that `lamplighter diagnose` then finds first; `nvlink-down` is found by a check
+Each fault has the name of the cause that `lamplighter diagnose` then finds first; `nvlink-down` is found by checks
 alone. While it is on, the embedded cloud behaves as AWS, Kubernetes and NVIDIA's software do under that cause: texts,
 events, conditions, logs and times.
 """

@@ -33,6 +33,12 @@ def uuid(number: int) -> str:
     return f"GPU-8f6d2f2e-1d0b-4c3c-9a51-{number:012x}"
 
 
+def nvlink(links: int = 18, speed: str = "26.562", gpus: int = 8, name: str = "NVIDIA H100 80GB HBM3") -> str:
+    """As `nvidia-smi nvlink --status` prints links that are up (NVIDIA/k8s-test-infra issue 371)."""
+    each = "\n".join(f"\t Link {link}: {speed} GB/s" for link in range(links))
+    return "".join(f"GPU {number}: {name} (UUID: {uuid(number)})\n{each}\n" for number in range(gpus))
+
+
 NCCL_HEADER = """\
 #                                                              out-of-place                       in-place
 #       size         count      type   redop    root     time   algbw   busbw #wrong     time   algbw   busbw #wrong

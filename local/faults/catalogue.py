@@ -230,7 +230,8 @@ _ALL = (
         "nvlink-down",
         "every NVLink of the nodes is down, and their GPUs talk over PCIe",
         _RUNNING,
-        "on types with NVLinks (p4, p5, p6) the check all_reduce_node fails by its floor, while DCGM passes",
+        "on types with NVLinks (p4, p5, p6) the check nvlink fails by what nvidia-smi prints, and all_reduce_node by "
+        "its floor, while DCGM passes",
         "full bandwidth",
         diagnosed=False,
     ),

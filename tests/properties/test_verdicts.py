@@ -12,6 +12,7 @@ from lamplighter.domain.checks.time_limit import pulled_in
 from lamplighter.domain.checks.verdicts.dcgm import dcgm
 from lamplighter.domain.checks.verdicts.nccl import nccl
 from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
+from lamplighter.domain.checks.verdicts.nvlink import nvlink
 from lamplighter.domain.checks.verdicts.of import PARSERS, verdict_of
 from lamplighter.domain.checks.verdicts.tool_output import decoded
 from lamplighter.domain.checks.verdicts.torch import torch_collective
@@ -37,6 +38,7 @@ _HEALTH = (
 PASSING: dict[str, tuple[str, Judge, int, GpuType, int]] = {
     "nvidia-smi": (_PRESENCE, nvidia_smi, 1, G5, len(_PRESENCE) - 1),
     "gpu-health": (_HEALTH, nvidia_smi, 1, G5, len(_HEALTH) - 1),
+    "nvlink": (said.nvlink(gpus=2), nvlink, 2, P5, len(said.nvlink(gpus=2).rstrip())),
     "dcgm 4": (said.dcgm_v4(), dcgm, 1, G5, len(said.dcgm_v4().rstrip())),
     "dcgm 3": (said.dcgm_v3(8), dcgm, 8, P5, len(said.dcgm_v3(8).rstrip())),
     "nccl": (said.nccl(), nccl, 2, G5, len(said.nccl().rstrip("\n#"))),

@@ -21,6 +21,9 @@ class Gpu:
     nvlink: float = 0
     """GB/s of bus bandwidth of an all_reduce over the NVLinks of one machine; 0 without NVLinks."""
 
+    links: tuple[int, str] | None = None
+    """How many NVLinks it has, and the GB/s of each as nvidia-smi prints it."""
+
     @property
     def fabric(self) -> bool:
         """Whether NVML tells the state of the fabric of NVSwitches."""
@@ -39,12 +42,12 @@ _MODELS = {
     "A10G": Gpu("NVIDIA A10G", 23028, "ampere", (8, 6)),
     "L4": Gpu("NVIDIA L4", 23034, "ada-lovelace", (8, 9)),
     "L40S": Gpu("NVIDIA L40S", 46068, "ada-lovelace", (8, 9)),
-    "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0), nvlink=230.8),
-    "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0), nvlink=275),
-    "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0), nvlink=275),
+    "A100": Gpu("NVIDIA A100-SXM4-40GB", 40960, "ampere", (8, 0), nvlink=230.8, links=(12, "25")),
+    "H100": Gpu("NVIDIA H100 80GB HBM3", 81559, "hopper", (9, 0), nvlink=275, links=(18, "26.562")),
+    "H200": Gpu("NVIDIA H200", 143771, "hopper", (9, 0), nvlink=275, links=(18, "26.562")),
     # From here on the names, the memory and the NVLinks are an estimate.
-    "B200": Gpu("NVIDIA B200", 183359, "blackwell", (10, 0), nvlink=600),
-    "B300": Gpu("NVIDIA B300", 275040, "blackwell", (10, 3), nvlink=600),
+    "B200": Gpu("NVIDIA B200", 183359, "blackwell", (10, 0), nvlink=600, links=(18, "53.125")),
+    "B300": Gpu("NVIDIA B300", 275040, "blackwell", (10, 3), nvlink=600, links=(18, "53.125")),
     "RTX PRO 4500": Gpu("NVIDIA RTX PRO 4500 Blackwell", 32623, "blackwell", (12, 0)),
     "RTX PRO Server 6000": Gpu("NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, "blackwell", (12, 0)),
 }

@@ -35,6 +35,9 @@ def nvidia_smi(container: Container) -> Program:
     if gpu is None or not count:
         container.say('exec: "nvidia-smi": executable file not found in $PATH')
         return _NO_PROGRAM
+    if " nvlink " in container.words:
+        container.say("\n".join(_nvlinks(container, gpu, index) for index in range(count)))
+        return 0
     query = re.search(r"--query-gpu=(\S+)", container.words)
     style = re.search(r"--format=(\S+)", container.words)
     if not query:
@@ -85,6 +88,18 @@ def dcgmi_diag(container: Container) -> Program:
 
 def gpu_uuid(instance: str, index: int) -> str:
     return f"GPU-{uuid.uuid5(uuid.NAMESPACE_URL, f'{instance}/{index}')}"
+
+
+def _nvlinks(container: Container, gpu: Gpu, index: int) -> str:
+    """As nvidia-smi prints the links of one GPU."""
+    kubelet = container.pod.kubelet
+    head = f"GPU {index}: {gpu.name} (UUID: {gpu_uuid(kubelet.machine.instance_id, index)})"
+    if not gpu.links or kubelet.gpus == 1:
+        return f"{head}\nDevice does not have or support Nvlink"
+    if kubelet.suffers("nvlink-down"):
+        return f"{head}\nNVML: Unable to retrieve NVLink information as all links are inActive"
+    number, speed = gpu.links
+    return "\n".join([head, *(f"\t Link {link}: {speed} GB/s" for link in range(number))])
 
 
 def _heading(field: str, *, nounits: bool) -> str:

@@ -102,6 +102,8 @@ def test_nvlinks_that_are_down_fail_where_dcgm_passes_and_the_slowest_of_three_i
             lab.end(machine)
     for check in ("fabric", "dcgm-2"):
         assert [verdict for _, verdict in outcomes(proven, check)] == ["passed"] * 3
+    links = {row["node"]: row["verdict"] for row in proven["verdicts"] if row["check"] == "nvlink"}
+    assert links == {well.node_name: "passed", other.node_name: "passed", slow.node_name: "failed"}
     rows = {row["node"]: row for row in proven["verdicts"] if row["check"] == "all_reduce_node"}
     assert [rows[each.node_name]["verdict"] for each in (well, other, slow)] == ["passed", "passed", "failed"]
     said = rows[slow.node_name]

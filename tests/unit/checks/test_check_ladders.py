@@ -18,6 +18,7 @@ ALONE: dict[str, tuple[int, str, int, bool, bool, bool]] = {
     "vectoradd": (0, "cuda_sample", 30, False, False, False),
     "gpu-health": (0, "cuda_sample", 30, True, False, False),
     "fabric": (0, "cuda_sample", 30, True, False, False),
+    "nvlink": (0, "cuda_sample", 30, True, False, True),
     "dcgm-1": (1, "dcgm", 120, True, True, False),
     "dcgm-2": (2, "dcgm", 300, True, True, True),
     "all_reduce_node": (3, "pytorch", 180, True, True, True),

@@ -86,7 +86,7 @@ def test_each_ladder_holds_what_it_is_documented_to_hold() -> None:
         return [check.name for check in checks.ladder(Checks.model_validate(settings))]
 
     smoke = ["nvidia-smi", "vectoradd"]
-    standard = [*smoke, "gpu-health", "fabric", "dcgm-1", "dcgm-2", "all_reduce_node", "all_reduce"]
+    standard = [*smoke, "gpu-health", "fabric", "nvlink", "dcgm-1", "dcgm-2", "all_reduce_node", "all_reduce"]
     assert names() == names(ladder="smoke") == smoke
     assert names(ladder="standard") == standard
     deep = [*standard, "all_gather", "sustained", "dcgm-3"]

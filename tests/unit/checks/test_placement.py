@@ -14,6 +14,7 @@ from lamplighter.domain.checks.ladder import (
     DCGM_1,
     FABRIC,
     NVIDIA_SMI,
+    NVLINK,
     VECTOR_ADD,
 )
 from lamplighter.domain.checks.node import allocatable, labels, xid
@@ -98,6 +99,16 @@ def test_what_lies_between_the_gpus_of_a_node_is_checked_where_it_has_several_wh
 def test_the_fabric_is_checked_where_nvml_tells_its_state(name: str, *, told: bool) -> None:
     where = replace(node(gpus=8), kind=kind(name))
     due, left_out = placements([FABRIC], [where], "l")
+    assert (len(due), left_out) == (int(told), [])
+
+
+@pytest.mark.parametrize(("name", "told"), [
+    ("p5.48xlarge", True), ("p6-b200.48xlarge", True), ("p5.4xlarge", False), ("p4d.24xlarge", True),
+    ("g6.48xlarge", False),
+])  # fmt: skip
+def test_nvlinks_are_checked_on_types_that_have_them(name: str, *, told: bool) -> None:
+    where = replace(node(gpus=8), kind=kind(name))
+    due, left_out = placements([NVLINK], [where], "l")
     assert (len(due), left_out) == (int(told), [])
 
 

@@ -14,6 +14,7 @@ from lamplighter.domain.checks.verdicts import nvidia_smi as verdict_nvidia_smi
 from lamplighter.domain.checks.verdicts import vector_add as verdict_vector_add
 from lamplighter.domain.checks.verdicts.dcgm import dcgm
 from lamplighter.domain.checks.verdicts.nvidia_smi import nvidia_smi
+from lamplighter.domain.checks.verdicts.nvlink import nvlink
 from lamplighter.domain.checks.verdicts.torch import torch_collective
 from lamplighter.domain.checks.verdicts.verdict import Verdict
 from lamplighter.domain.gpu.instance_types import GpuType
@@ -63,10 +64,13 @@ class Check:
     """Whether it is about what lies between the GPUs of one node: nothing on a type with one GPU."""
     fabric: bool = False
     """Whether it is about the fabric of NVSwitches that Fabric Manager sets up: nothing on a type without."""
+    nvlinks: bool = False
+    """Whether it is about the NVLinks between the GPUs: nothing on a type without."""
 
     def concerns(self, kind: GpuType) -> bool:
         """Whether the type has what the check is about."""
-        return (kind.count > 1 or not self.several) and (kind.fabric or not self.fabric)
+        fabric, nvlinks = kind.fabric or not self.fabric, kind.nvlinks > 0 or not self.nvlinks
+        return (kind.count > 1 or not self.several) and fabric and nvlinks
 
     def gpus(self, node: NodeFacts, kind: GpuType) -> int:
         """The number of schedulable units that it asks for; a unit of a shared GPU is a part of it."""
@@ -123,6 +127,8 @@ NVIDIA_SMI = _smi("nvidia-smi", verdict_nvidia_smi.PRESENCE)
 VECTOR_ADD = Check("vectoradd", 0, "cuda_sample", (), seconds=30, judge=_vector_add, all_gpus=False)
 GPU_HEALTH = _smi("gpu-health", verdict_nvidia_smi.HEALTH)
 FABRIC = replace(_smi("fabric", verdict_nvidia_smi.FABRIC), fabric=True)
+_NVLINK = ("nvidia-smi", "nvlink", "--status")
+NVLINK = Check("nvlink", 0, "cuda_sample", _NVLINK, seconds=30, judge=nvlink, whole=True, nvlinks=True)
 DCGM_1 = _dcgm(1, 1, 120)
 DCGM_2 = _dcgm(2, 2, 300)
 #: `dcgmi diag -r 2` passes with every NVLink down (NVIDIA/DCGM issue 198). Its floor is published for 1 GiB.
@@ -135,7 +141,7 @@ DCGM_3 = _dcgm(3, 7, 1200, _SHORTENED)
 DCGM_4 = _dcgm(4, 8, LEVEL_4_SECONDS)
 
 _SMOKE = (NVIDIA_SMI, VECTOR_ADD)
-_STANDARD = (*_SMOKE, GPU_HEALTH, FABRIC, DCGM_1, DCGM_2)
+_STANDARD = (*_SMOKE, GPU_HEALTH, FABRIC, NVLINK, DCGM_1, DCGM_2)
 LADDERS: dict[str, tuple[Check, ...]] = {
     "smoke": _SMOKE,
     "standard": (*_STANDARD, ALL_REDUCE_NODE, ALL_REDUCE),

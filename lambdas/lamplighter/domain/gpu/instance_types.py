@@ -39,6 +39,10 @@ class GpuType:
     """The EFA devices of a node, in a pool that asks for EFA."""
     fabric: bool = False
     """Whether NVML tells the state of its fabric of NVSwitches."""
+    nvlinks: int = 0
+    """The NVLinks of each of several GPUs."""
+    nvlink_floor: float = 0
+    """The GB/s below which such a link is slow."""
     floors: tuple[CollectiveFloor, ...] = ()
     """Of collectives within a node, and over EFA."""
 
@@ -94,6 +98,8 @@ def types() -> dict[str, GpuType]:
             tcp_most=Decimal(family["tcp_most"]) if "tcp_most" in family else None,
             efa=described.efa if (described := instance_types.gpu_type(name)) else 0,
             fabric=row["gpus"] > 1 and family.get("fabric", False),
+            nvlinks=family.get("nvlinks", 0) if row["gpus"] > 1 else 0,
+            nvlink_floor=family.get("nvlink_floor", 0),
             floors=tuple(
                 CollectiveFloor(each["nodes"], each["ranks"], Decimal(each["floor"]))
                 for each in data["collectives"]

@@ -53,7 +53,7 @@ _MASK = re.compile(r"0x[0-9a-fA-F]{1,16}")
 _MASK_DIGITS = len("0x") + 16
 
 # nvidia-smi prints these where a GPU or the driver does not work.
-_BROKEN = re.compile(
+BROKEN = re.compile(
     r"NVIDIA-SMI has failed|couldn't communicate with the NVIDIA driver|GPU is lost|requires reset"
     r"|Driver/library version mismatch|Failed to initialize NVML|No devices were found|fallen off the bus"
     r"|Unable to (?:determine|detect) the device handle|Failed to properly shut down NVML"
@@ -82,7 +82,7 @@ class _Table:
 
 def nvidia_smi(text: str, exit_code: int, gpus: int, kind: GpuType) -> Verdict:  # noqa: PLR0911 -- one a rule
     """Judges `nvidia-smi --query-gpu=… --format=csv` of `gpus` GPUs of one node of this type."""
-    if broken := _BROKEN.search(text):
+    if broken := BROKEN.search(text):
         begins = text.rfind("\n", 0, broken.start()) + 1
         line = text[begins : begins + 300].partition("\n")[0]
         return failed(tool_says("nvidia-smi", line), {"exit_code": exit_code})
