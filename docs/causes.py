@@ -37,8 +37,8 @@ class Rule:
 RULES = {
     "launch-denied": Rule(
         "an authorisation text in a launch activity, the node group's health or Karpenter's error: "
-        "UnauthorizedOperation, a refused KMS key, a missing service-linked role, an instance profile; or AWS's words "
-        "about an account that is held back: the Free plan, a pending verification or a block, each with its own "
+        "UnauthorizedOperation, a refused KMS key, an instance profile; or AWS's words about an account that is held "
+        "back: the Free plan, a pending verification, a block or a missing service-linked role, each with its own "
         "advice",
         "EC2 Auto Scaling user guide, troubleshooting launch failures",
     ),

@@ -31,8 +31,10 @@ is nothing to do.
 If the deploy will create the cluster, its lines are ok, because the deploy decides them. If an adopted pool leaves a
 value out, the doctor reads it from the node group.
 
-Nothing before a window shows that AWS still verifies a new account, and EKS and Auto Scaling create their
-service-linked roles with the first node group. `lamplighter diagnose` names both when a launch is refused for them.
+Nothing before a window shows that AWS still verifies a new account. Of the service-linked roles the doctor looks for
+Spot's alone, and only for NodePools: Karpenter may not create it. EKS and Auto Scaling create their roles with the
+first node group, and Auto Scaling may create Spot's; AWS deletes none that is in use. If a launch is refused for such a
+role or for the verification, `lamplighter diagnose` says so.
 """
 
 

@@ -111,6 +111,8 @@ class AccountBlocker(StrEnum):
     FREE_PLAN = "free-plan"
     VERIFICATION = "verification"
     BLOCKED = "blocked"
+    SERVICE_ROLE = "service-role"
+    """A service-linked role that AWS needs for the launch does not exist, and nobody who asked may create it."""
 
 
 #: Words of EC2 and of its codes, in lower case. Plain words cost nothing at a cold start.
@@ -123,6 +125,11 @@ _BLOCKERS = {
     "account is currently blocked": AccountBlocker.BLOCKED,
     "optinrequired": AccountBlocker.BLOCKED,
     "not subscribed to this service": AccountBlocker.BLOCKED,
+    # EC2's code AuthFailure.ServiceLinkedRoleCreationNotPermitted, its text, Auto Scaling's text, and IAM's action.
+    "servicelinkedrolecreation": AccountBlocker.SERVICE_ROLE,
+    "create the service-linked role": AccountBlocker.SERVICE_ROLE,
+    "service-linked role for auto scaling could not be created": AccountBlocker.SERVICE_ROLE,
+    "iam:createservicelinkedrole": AccountBlocker.SERVICE_ROLE,
 }
 _EBS_QUOTA = "volumelimitexceeded", "maxiopslimitexceeded"
 

@@ -43,7 +43,12 @@ def test_zones_that_have_the_capacity_are_said_where_aws_names_them() -> None:
     ("Your request for accessing resources in this region is being validated, and you will not", "verification."),
     ("This account is currently blocked and not recognized as a valid account.", "blocked."),
     ("OptInRequired: You are not subscribed to this service.", "blocked."),
-    ("The provided credentials do not have permission to create the service-linked role for EC2 Spot.", ""),
+    ("The provided credentials do not have permission to create the service-linked role for EC2 S", "service-role."),
+    ("AuthFailure.ServiceLinkedRoleCreationNotPermitted: no", "service-role."),
+    ("The default Service-Linked Role for Auto Scaling could not be created. AccessDenied: x", "service-role."),
+    ("User: arn:aws:iam::1:role/k is not authorized to perform: iam:CreateServiceLinkedRole", "service-role."),
+    ("assumed-role/AWSServiceRoleForAutoScaling/AutoScaling is not authorized to perform: ec2:RunInstances", ""),
+    ("The KMS key provided is not accessible to the service-linked role", ""),
     ("UnauthorizedOperation: denied", ""),
 ])  # fmt: skip
 def test_an_account_that_is_held_back_has_its_own_advice(message: str, advice: str) -> None:
