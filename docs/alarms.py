@@ -168,8 +168,8 @@ A sweep sends pages to the same topic, without an alarm. It pages about each bre
 a failsafe. In `watch` mode it only reports the breach. `lamplighter why POOL` shows the whole history.
 
 It also pages when the queue [`<lab>-dead-letters`](../../how-to/trouble/answer-a-page.md#dead-letters) has a message: a
-schedule, a plan, a notice or a request failed for good. It pages again for each further message, and every day until
-somebody purges the queue.
+schedule, a plan, a notice or a request failed for good. It pages again every day until somebody purges the queue,
+and more and more rarely where further messages come.
 """
 
 

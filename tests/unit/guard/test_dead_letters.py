@@ -1,6 +1,8 @@
-"""What failed for good pages with the next sweep, and again for each further message and each further day."""
+"""What failed for good pages with the next sweep, and again as rarely as any incident that goes on."""
 
+from collections.abc import Mapping
 from dataclasses import replace
+from datetime import timedelta
 
 import boto3
 import pytest
@@ -8,12 +10,14 @@ import pytest
 from lamplighter.adapters.aws.dead_letters import DeadLetters
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.sweep import sweep_all
+from lamplighter.domain.guard.dead_letters import incident
 from lamplighter.errors import OutsideFailed
 from tests.builders.leases import EIGHT
 from tests.unit.guard.test_acts import sent, unheard
 from tests.unit.lab_on_moto import LabOnMoto
 
-A_DAY = 24 * 60
+HOUR = 60
+A_DAY = 24 * HOUR
 
 
 class Queue:
@@ -29,6 +33,9 @@ class Queue:
     def purge(self) -> None:
         self._sqs.purge_queue(QueueUrl=self._url)
 
+    def read(self) -> None:
+        self._sqs.receive_message(QueueUrl=self._url, VisibilityTimeout=12 * 60 * 60)
+
     def sweep(self, minutes: int, guard_services: GuardServices | None = None) -> list[str]:
         """The pages about it after a sweep so many minutes after eight."""
         self._lab.at(minutes)
@@ -42,24 +49,60 @@ def queue(lab: LabOnMoto) -> Queue:
     return Queue(lab)
 
 
-def test_a_dead_letter_pages_once_and_a_second_one_again(queue: Queue) -> None:
+def test_a_dead_letter_pages_once(queue: Queue) -> None:
     assert queue.sweep(0) == []
     queue.takes()
-    for minutes in (5, 10):
+    for minutes in (5, 10, 15, 20, 25):
         (first,) = queue.sweep(minutes)
     assert first.startswith("lab: 1 message in the queue of dead letters")
+
+
+def pages(counts: Mapping[int, int]) -> list[int]:
+    """The minutes at which sweeps page that find so many messages at these minutes."""
+    before, paged = None, []
+    for minutes, count in counts.items():
+        before = incident(before, EIGHT + timedelta(minutes=minutes))
+        if before.pages_again(count):
+            paged.append(minutes)
+            before = before.paged(count)
+    return paged
+
+
+def test_the_same_ones_page_every_day_and_one_more_in_each_sweep_ever_more_rarely() -> None:
+    sweeps = range(0, 3 * A_DAY, 5)
+
+    assert pages(dict.fromkeys(sweeps, 1)) == [0, A_DAY, 2 * A_DAY]
+    assert pages({minutes: minutes + 1 for minutes in sweeps}) == [
+        0, 15, HOUR, 4 * HOUR, A_DAY + 4 * HOUR, 2 * A_DAY + 4 * HOUR,
+    ]  # fmt: skip
+
+
+def test_after_a_purge_as_many_as_before_are_news(queue: Queue) -> None:
+    queue.takes()
+    assert len(queue.sweep(0)) == 1
+    queue.purge()
+    for minutes in (5, 10):
+        assert len(queue.sweep(minutes)) == 1
     queue.takes()
 
     assert len(queue.sweep(15)) == 2
 
 
-def test_it_pages_every_day_until_somebody_purges_the_queue(queue: Queue) -> None:
+def test_one_that_somebody_is_reading_is_still_there(queue: Queue) -> None:
     queue.takes()
-    assert len(queue.sweep(0)) == 1
-    assert len(queue.sweep(A_DAY)) == 2
-    queue.purge()
+    queue.read()
 
-    assert len(queue.sweep(2 * A_DAY)) == 2
+    assert len(queue.sweep(0)) == 1
+
+
+def test_of_two_sweeps_at_once_one_pages(lab: LabOnMoto) -> None:
+    ledger, first = lab.capacity.ledger, incident(None, EIGHT)
+    later = incident(first, EIGHT + timedelta(minutes=5))
+
+    assert ledger.note_dead_letters(first, None)
+    assert not ledger.note_dead_letters(first, None)
+    assert ledger.note_dead_letters(later, first)
+    assert not ledger.note_dead_letters(later, first)
 
 
 def test_a_page_that_nobody_took_comes_with_the_next_sweep(lab: LabOnMoto, queue: Queue) -> None:

@@ -17,7 +17,9 @@ def services(secret: Json, buckets: dict[str, dict[str, Json]]) -> dict[str, obj
         "s3": S3(buckets),
         "sqs": SimpleNamespace(
             get_queue_url=lambda QueueName: {"QueueUrl": f"https://sqs.world/{QueueName}"},
-            get_queue_attributes=lambda **_: {"Attributes": {"ApproximateNumberOfMessages": "0"}},
+            get_queue_attributes=lambda *, AttributeNames, **_: {
+                "Attributes": dict.fromkeys(AttributeNames, "0")
+            },
         ),
         "logs": SimpleNamespace(
             describe_log_groups=lambda logGroupNamePrefix: {

@@ -8,6 +8,12 @@ from lamplighter.values.whole_number import whole_number
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_sqs.literals import QueueAttributeNameType
+
+_COUNTS: "tuple[QueueAttributeNameType, ...]" = (
+    "ApproximateNumberOfMessages",
+    "ApproximateNumberOfMessagesNotVisible",
+)
 
 
 @border
@@ -19,12 +25,13 @@ class DeadLetters:
         self._sqs: SQSClient = sqs or client("sqs")
 
     def count(self) -> int:
-        """Those that nobody is reading now, nearly: SQS counts a minute late."""
+        """All of them, also those that somebody is reading. SQS counts a minute late."""
         with outside("sqs:GetQueueAttributes", self._queue):
-            answer = self._sqs.get_queue_attributes(
-                QueueUrl=self._queue, AttributeNames=["ApproximateNumberOfMessages"]
-            )
-        count = whole_number(answer["Attributes"]["ApproximateNumberOfMessages"])
-        if count is None:
-            raise ValueError(f"SQS counts {answer['Attributes']}")
-        return count
+            answer = self._sqs.get_queue_attributes(QueueUrl=self._queue, AttributeNames=_COUNTS)
+        total = 0
+        for name in _COUNTS:
+            count = whole_number(answer["Attributes"][name])
+            if count is None:
+                raise ValueError(f"SQS counts {answer['Attributes']}")
+            total += count
+        return total

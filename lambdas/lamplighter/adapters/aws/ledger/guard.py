@@ -23,8 +23,10 @@ from lamplighter.values import instant
 if TYPE_CHECKING:
     from lamplighter.domain.billing.gpu_hours import GpuUse
     from lamplighter.domain.billing.metering import NodeLife
+    from lamplighter.domain.guard.dead_letters import DeadLetterIncident
 
 LIFE = "LIFE#"
+DEAD_LETTERS = "DEAD-LETTERS"
 GPUS_SEEN_AGAIN = timedelta(minutes=1)
 
 
@@ -155,6 +157,26 @@ class LedgerGuard(LedgerChanges):
         self._table.update(
             items.pool_key(pool), items.STATE, "SET #stirred_at = :at", at=items.milliseconds(at)
         )
+
+    def dead_letters(self) -> "DeadLetterIncident | None":
+        """What sweeps remember of dead letters; None where none ever found one."""
+        from lamplighter.domain.guard.dead_letters import DeadLetterIncident  # noqa: PLC0415 -- seldom
+
+        found = self._table.get(items.LAB, DEAD_LETTERS)
+        return None if found is None else from_document(DeadLetterIncident, items.values(found))
+
+    def note_dead_letters(self, now: "DeadLetterIncident", before: "DeadLetterIncident | None") -> bool:
+        """Remember it in the place of what was read before; False where another sweep did so meanwhile."""
+        written = items.item(items.LAB, DEAD_LETTERS, to_document(now))
+        if before is None:
+            condition, seen = "attribute_not_exists(#seen)", {}
+        else:
+            condition, seen = "#seen = :seen", {"seen": to_document(before)["seen"]}
+        try:
+            self._table.put(written, condition, **seen)
+        except Conflict:
+            return False
+        return True
 
     def change_mode(self, pool: str, mode: str, decision: Decision, why: Entry) -> None:
         """Sets `watch` or `enforce` by a person's order, with the answer to the command and the audit entry."""
