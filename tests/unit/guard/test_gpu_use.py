@@ -1,13 +1,13 @@
 """Idle by use: which GPUs are busy by the DCGM exporter's text, and what a sweep makes of it."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 
 from lamplighter.adapters.kubernetes.connection import Forbidden, KubernetesResponse
 from lamplighter.application.guard.facts import gather
-from lamplighter.application.guard.kubernetes import MOST_SILENT
+from lamplighter.application.guard.kubernetes import EXPORTER_SECONDS
 from lamplighter.application.guard.services import gather_lab
 from lamplighter.domain.gpu.gpu_use import LARGEST, any_busy, busy_gpus
 from lamplighter.domain.guard.leases import idle
@@ -15,6 +15,7 @@ from lamplighter.errors import LamplighterError, OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
 from tests.drawn import english
+from tests.stopped_clock import stop_at
 from tests.unit.guard.test_gathering import facts
 from tests.unit.guard.test_kubernetes_reads import work
 from tests.unit.lab_on_moto import LabOnMoto
@@ -116,22 +117,28 @@ def test_a_held_gpu_may_be_idle_and_a_reading_that_did_not_come_is_not(
     assert bool(by_gpu.guard_services.unread) is isinstance(answer, LamplighterError)
 
 
-def test_exporters_that_keep_silent_take_no_sweep_its_time(
-    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("answer", [OutsideFailed("no answer in 8 s"), IDLE])
+def test_exporters_that_are_silent_or_slow_take_no_sweep_its_time(
+    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch, answer: str | LamplighterError
 ) -> None:
-    asked: list[str] = []
+    """`monotonic` reads the lab's clock where `sleep` is the lab's too."""
+    monkeypatch.setenv("LAMPLIGHTER_SLEEP", "http://127.0.0.1:1")
+    begun = by_gpu.capacity.now()
 
-    def ask(_method: str, path: str, **_: Any) -> KubernetesResponse:
-        asked.append(path)
-        raise OutsideFailed("no answer in 8 s")
+    def ask(_method: str, _path: str, **_: Any) -> KubernetesResponse:
+        stop_at(by_gpu.clock, by_gpu.capacity.now() + timedelta(seconds=8))
+        if isinstance(answer, LamplighterError):
+            raise answer
+        return KubernetesResponse(200, answer)
 
     monkeypatch.setattr(by_gpu.cluster, "ask", ask)
     lab_facts = gather_lab(by_gpu.guard_services)
-    for _pool in range(5):
+    for _pool in range(9):
         gather(by_gpu.guard_services, "gpu", lab_facts)
-    assert len(asked) == MOST_SILENT
+    waited = by_gpu.capacity.now() - begun
+    assert timedelta(seconds=EXPORTER_SECONDS) <= waited < timedelta(seconds=EXPORTER_SECONDS + 8)
     facts(by_gpu)
-    assert len(asked) == MOST_SILENT + 1
+    assert by_gpu.capacity.now() - begun == waited + timedelta(seconds=8)
 
 
 def test_the_count_begins_again_after_readings_that_did_not_come(

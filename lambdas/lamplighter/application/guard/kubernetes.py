@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 
 
-MOST_SILENT = 3
-"""Pools whose exporters are waited for in vain in one sweep: each takes ten seconds of those that the others need."""
+EXPORTER_SECONDS = 30.0
+"""So long one sweep may wait for exporters, slow ones and silent ones together: the pools need the rest of its time."""
 
 
 def with_kubernetes(guard_services: GuardServices, facts: PoolFacts, state: PoolState) -> PoolFacts:
@@ -142,17 +142,18 @@ def _busy(
     from lamplighter.domain.gpu.gpu_use import any_busy, busy_gpus  # noqa: PLC0415
 
     connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
-    if connection is None or guard_services.silent_exporters >= MOST_SILENT:
+    if connection is None:
         return None
     with guard_services.reading(f"pool {facts.pool}, utilisation"):
-        guard_services.silent_exporters += 1  # until all have answered
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
         for node in nodes:
-            text = gpu_metrics.read(connection, exporters[node.name]) if node.name in exporters else None
+            if guard_services.waited_for_exporters >= EXPORTER_SECONDS:
+                return None
+            with guard_services.waiting_for_exporters():
+                text = gpu_metrics.read(connection, exporters[node.name]) if node.name in exporters else None
             known = gpu_type(node.instance_type)
             readings.append((known.gpus if known else 1, busy_gpus(text or "")))
-        guard_services.silent_exporters -= 1
         _note_use(guard_services, facts, readings)
         return any_busy(readings)
     return None

@@ -16,6 +16,7 @@ from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.failures import going_on
 from lamplighter.application.guard.outside import NodeClaims, every_node_claim, outside_pools
+from lamplighter.clock import monotonic
 from lamplighter.data.texts import Texts
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.claim import LabClaim
@@ -96,8 +97,8 @@ class GuardServices:
     kubernetes_silent: bool = False
     """Kubernetes did not answer in this sweep: the other pools do not wait for it again."""
 
-    silent_exporters: int = 0
-    """How many times a DCGM exporter did not answer in this sweep."""
+    waited_for_exporters: float = 0
+    """Seconds that this sweep has waited for DCGM exporters, whether they answered or not."""
 
     unread: list[str] = field(default_factory=list)
     """What this sweep could not read, and why: it judged without it, and does not count as one that succeeded."""
@@ -105,7 +106,7 @@ class GuardServices:
     def begin(self) -> None:
         """Forget what an earlier sweep could not read."""
         self.kubernetes_silent = False
-        self.silent_exporters = 0
+        self.waited_for_exporters = 0
         self.unread.clear()
 
     @contextmanager
@@ -116,6 +117,15 @@ class GuardServices:
                 yield
             except TryLater as later:
                 _logger.info("the sweep goes on without %s: %s", what, later)
+
+    @contextmanager
+    def waiting_for_exporters(self) -> Iterator[None]:
+        """Count the seconds."""
+        begun = monotonic()
+        try:
+            yield
+        finally:
+            self.waited_for_exporters += monotonic() - begun
 
     def kubernetes(self) -> "Connection | None":
         """The cluster, or None where it does not answer."""
