@@ -24,6 +24,7 @@ from docs import (
     lab_events,
     notices,
     permissions,
+    threat_model,
     verification,
 )
 from lamplighter.lab.model import Lab
@@ -34,6 +35,7 @@ PAGES = Path("docs/reference")
 EVENTS = event_schemas.FOLDER / "README.md"
 VERIFIED = Path("docs/how-to/set-up/verify-first-deploy.md")
 ASYNCHRONOUS = PAGES / "operation" / "asynchronous.md"
+THREATS = Path("docs/explanation/threat-model.md")
 ENTRY = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
 #: The lab of the templates: the default lab, with Slack and with a bus that one entry may use.
 LAB = Lab.model_validate({"name": "gpu-lab", "slack": {}, "events": {"allow": {"training": ENTRY}}})
@@ -63,6 +65,9 @@ def of_the_templates(assembly: Path) -> dict[Path, str]:
         PAGES / "cost.md": cost.page(assembly, LAB),
         PAGES / "operation" / "permissions.md": permissions.page(
             {"controller": controller, "cluster": cluster}, LAB.name, LAB.region
+        ),
+        THREATS: threat_model.page(
+            (ROOT / THREATS).read_text("utf-8"), (controller, cluster), LAB.name, LAB.region
         ),
         PAGES / "operation" / "alarms.md": alarms.page([controller], LAB.name),
         ASYNCHRONOUS: asynchronous.page(

@@ -32,11 +32,7 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
     parts = [HEAD]
     for title, template in stacks.items():
         resources = template["Resources"]
-        roles = {
-            logical: found["Properties"]
-            for logical, found in resources.items()
-            if found["Type"] == "AWS::IAM::Role" and "RoleName" in found["Properties"]
-        }
+        roles = _roles(resources)
         own = {logical: _statements(resources, logical) for logical in roles}
         ours = {logical: of for logical, of in own.items() if any(each["Effect"] == "Allow" for each in of)}
         if ours:
@@ -47,6 +43,29 @@ def page(stacks: Mapping[str, Template], lab: str, region: str) -> str:
             rows = [_row(statement, resources) for statement in statements]
             parts.append("\n".join(["| actions | on | condition |", "|---|---|---|", *rows, ""]))
     return "\n".join(parts).rstrip() + "\n"
+
+
+def rights(template: Template, prefix: str) -> Mapping[str, set[str]]:
+    """The actions that each role of a template may take somewhere, by its name without the prefix."""
+    resources = template["Resources"]
+    return {
+        str(role["RoleName"]).removeprefix(prefix): {
+            action
+            for statement in _statements(resources, logical)
+            if statement["Effect"] == "Allow"
+            for action in _list(statement["Action"])
+        }
+        for logical, role in _roles(resources).items()
+    }
+
+
+def _roles(resources: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """The properties of each role that has a name."""
+    return {
+        logical: found["Properties"]
+        for logical, found in resources.items()
+        if found["Type"] == "AWS::IAM::Role" and "RoleName" in found["Properties"]
+    }
 
 
 def _statements(resources: Mapping[str, Any], role: str) -> list[Mapping[str, Any]]:
