@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 
+from lamplighter.labfile.rules.names import ENDINGS
 from stacks.names import Names
 from tests.infra.conftest import Assembly, Template
 
@@ -26,6 +27,34 @@ IAM_NAMES = (
     ("AWS::IAM::Role", "RoleName"),
     ("AWS::IAM::User", "UserName"),
 )
+
+
+def test_no_other_lab_has_a_name_of_this_one_but_those_that_check_refuses(
+    synthesise: Callable[..., Assembly],
+) -> None:
+    entry = {"source": "ci.training", "principals": ["arn:aws:iam::111122223333:role/ci"]}
+    lab = synthesise(
+        slack={},
+        events={"allow": {"training": entry}},
+        cluster={"karpenter": {}},
+        pools={"gpu": {"price_per_hour": "1.2"}, "kar": {"kind": "karpenter", "price_per_hour": "1.2"}},
+    )
+    names = {
+        (resource["Type"], *str(name).partition("gpu-lab")[::2])
+        for stack in lab.stacks
+        for resource in lab.template(stack).resources.values()
+        for key, name in resource.get("Properties", {}).items()
+        if key.endswith("Name") and "gpu-lab" in str(name)
+    }
+    endings = {
+        longer.removesuffix(end)
+        for kind, begin, longer in names
+        for other, start, end in names
+        if (kind, begin) == (other, start) and end and longer != end and longer.endswith(end)
+    }
+
+    assert len(names) > 100
+    assert endings == set(ENDINGS)
 
 
 def test_an_adopted_cluster_gets_the_controller_only(synthesise: Callable[..., Assembly]) -> None:
