@@ -1,7 +1,7 @@
 """Runs commands of the command line. It loads each verb once, and each command is a copy of it.
 
 Its standard input is a socket (commands.py has the other end). A message is one command: JSON, with the descriptors of
-its output, of its errors and of a pipe that gets its exit status.
+its output, of its errors and of a socket that gets the number of its process, and then its exit status.
 """
 
 import gc
@@ -35,16 +35,17 @@ def serve(orders: socket.socket) -> None:
         gc.freeze()  # otherwise a command's first collection would copy the memory of all that is loaded
         if not os.fork():
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            tell_status_or_become(order, *descriptors)
+            tell_or_become(order, *descriptors)
             main.main()
         for descriptor in descriptors:
             os.close(descriptor)
 
 
-def tell_status_or_become(order: dict[str, Any], output: int, errors: int, told: int) -> None:
-    """Returns in a new process, which is the command. This one tells how it ended."""
+def tell_or_become(order: dict[str, Any], output: int, errors: int, told: int) -> None:
+    """Returns in a new process, which is the command. This one tells its number, and how it ended."""
     process = os.fork()
     if process:
+        os.write(told, str(process).encode())
         _, status = os.waitpid(process, 0)
         os.write(told, str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
@@ -53,9 +54,14 @@ def tell_status_or_become(order: dict[str, Any], output: int, errors: int, told:
         os.dup2(descriptor, place)
         os.close(descriptor)
     os.close(told)
+    # The program's own streams ask where they are in their files, and these may be none.
+    sys.stdout = os.fdopen(1, "w", closefd=False)
+    sys.stderr = os.fdopen(2, "w", 1, errors="backslashreplace", closefd=False)
     os.environ.clear()
     os.environ.update(order["environment"])
     os.chdir(order["folder"])
+    # A suite in the background ignores it, and so would the command.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # As `python -m cli.main` has them.
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__), *order["words"]]

@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
@@ -18,12 +16,12 @@ from local.aws.cloudformation.kinds import Order, Physical
 from local.aws.cloudformation.registry import KINDS
 from tests.account_recording.administrator import administrator
 from tests.local.conftest import Aws, embedded
-from tests.scenarios.verification.test_verify import FROM_A_TERMINAL, JOURNAL, THROWAWAY, patched
-from tests.steady.hang import HANG_SECONDS
+from tests.scenarios.command_line.commands import Command, commands
+from tests.scenarios.verification.test_verify import JOURNAL, THROWAWAY, patched
 
 pytestmark = pytest.mark.long
 SECRET = "AWS::SecretsManager::Secret"
-VERIFY = sys.executable, "-m", "cli.main", "verify", "--yes", "--steps", "again", "--json", "report.json"
+VERIFY = "verify", "--yes", "--steps", "again", "--json", "report.json"
 
 
 class Verified:
@@ -37,20 +35,13 @@ class Verified:
             **administrator(aws.embedded),
         }
 
-    def begun(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*FROM_A_TERMINAL, *VERIFY, *words],
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def begun(self, *words: str) -> Command:
+        return commands().begin((*VERIFY, *words), self.environment, self.folder)
 
     def verify(self, *words: str) -> tuple[str, str]:
         """The verdict, and the last line of evidence."""
         with self.begun(*words) as program:
-            program.communicate(timeout=HANG_SECONDS)
+            program.communicate()
         [result] = json.loads((self.folder / "report.json").read_text("utf-8"))["steps"]
         return result["verdict"], result["evidence"][-1]
 
@@ -139,7 +130,7 @@ def test_a_run_that_ends_early_leaves_nothing(verified: Verified, sent: int) -> 
             if "the destroy kept the table" in said:
                 program.send_signal(sent)
                 break
-        program.communicate(timeout=HANG_SECONDS)
+        program.communicate()
     assert JOURNAL in verified.left()
 
     assert verified.verify("--resume")[0] == "passed"

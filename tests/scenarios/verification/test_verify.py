@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
@@ -23,10 +21,10 @@ from local.aws.cloudformation.types import functions
 from local.aws.events.targets import Targets
 from tests.account_recording.administrator import administrator, calls_of
 from tests.account_recording.replay import STEPS, replay
+from tests.scenarios.command_line.commands import Command, commands
 from tests.scenarios.deployed_lab import deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
 from tests.scenarios.rails import ways
-from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
@@ -39,8 +37,6 @@ pools:
   gpu: {max_nodes: 2}
 slack: {channel: C0123456789}
 """
-#: A suite in the background ignores SIGINT, and its programs would as well.
-FROM_A_TERMINAL = "/usr/bin/env", "--default-signal=INT"
 JOURNAL = "lamplighter-verify.json"
 THROWAWAY = "lamplighter-verify"
 
@@ -53,33 +49,26 @@ class VerifiedLab(LabDay):
 
     def verify(self, *words: str) -> Said:
         with self._begun("--json", "report.json", *words) as program:
-            stdout, stderr = program.communicate(timeout=HANG_SECONDS)
+            stdout, stderr = program.communicate()
         return Said(program.returncode, stdout, stderr)
 
     def stopped(self, step: str, line: str, sent: int) -> int:
         """A verify of one step that gets a signal when it has printed the line. Returns its exit code."""
         with self._begun("--steps", step) as program:
-            assert program.stderr is not None
             for said in program.stderr:
                 self.hear(said)
                 if line in said:
                     program.send_signal(sent)
                     break
-            program.communicate(timeout=HANG_SECONDS)
+            program.communicate()
         return program.returncode
 
     def hear(self, line: str) -> None:
         """The program has printed a line."""
 
-    def _begun(self, *words: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [*FROM_A_TERMINAL, sys.executable, "-m", "cli.main", "verify", "--yes", *words],
-            cwd=self.folder,
-            env={**os.environ, **self.cloud.played(), **self.owner},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+    def _begun(self, *words: str) -> Command:
+        environment = {**os.environ, **self.cloud.played(), **self.owner}
+        return commands().begin(("verify", "--yes", *words), environment, self.folder)
 
     def verdicts(self) -> dict[str, str]:  # type: ignore[override]
         document = json.loads((self.folder / "report.json").read_text("utf-8"))
