@@ -13,7 +13,7 @@ from tests.scenarios.lab_day import LabDay
 if TYPE_CHECKING:
     from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
 
-LOOK_EVERY = timedelta(seconds=5)
+LOOK_EVERY = timedelta(seconds=30)
 
 
 class Sender:

@@ -36,7 +36,7 @@ class CiRunner:
     def script(self, *words: str, token: str) -> Said:
         """pool.sh, with the variables of the how-to's workflow."""
         given = {"LAB": self._day.lab.name, "SOURCE": "ci.training", "POOL": "gpu", "TOKEN": token}
-        path = {"PATH": self._path, "POLL_SECONDS": "30"}
+        path = {"PATH": self._path, "POLL_SECONDS": "120"}
         return self._day.program("bash", str(CI / "pool.sh"), *words, **self._role, **given, **path)
 
     def command(self, *words: str) -> Said:
