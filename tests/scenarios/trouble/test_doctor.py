@@ -2,8 +2,6 @@
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from moto.sns.models import sns_backends
 
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
 from lamplighter.lab.model import Lab
+from tests.scenarios.command_line.commands import commands
 from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay, Said
 from tests.scenarios.trouble.broken_account import (
@@ -24,12 +23,12 @@ from tests.scenarios.trouble.broken_account import (
     no_trail,
     small_quota,
 )
-from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 
 LAB = """
 name: gpu-lab
+gpu_operator: {enabled: false}
 slack: {channel: C0123456789}
 """
 
@@ -51,6 +50,12 @@ def _clients(account: Account) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def well(account: Account) -> Mapping[str, DoctorLine]:
+    """The lines while nothing is broken."""
+    return account.look()
+
+
 def fresh(**more: object) -> Lab:
     """A lab that is not deployed: its cluster, node group and secret do not exist yet."""
     return Lab.model_validate({"name": "fresh", **more})
@@ -60,26 +65,23 @@ def differing(before: Mapping[str, DoctorLine], after: Mapping[str, DoctorLine])
     return {check: line.outcome for check, line in after.items() if line.outcome is not before[check].outcome}
 
 
-def test_an_account_in_order_is_all_ok(account: Account) -> None:
-    found = account.look()
-
-    assert {line.check: line for line in found.values() if line.outcome is not LineOutcome.OK} == {}
+def test_an_account_in_order_is_all_ok(well: Mapping[str, DoctorLine]) -> None:
+    assert {line.check: line for line in well.values() if line.outcome is not LineOutcome.OK} == {}
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_each_failure_is_told_apart(account: Account, name: str) -> None:
+def test_each_failure_is_told_apart(account: Account, well: Mapping[str, DoctorLine], name: str) -> None:
     break_it, expected, words = BROKEN[name]
-    before = account.look()
 
     with break_it(account):
         found = account.look()
 
-    changed = {check: found[check] for check in differing(before, found)}
+    changed = {check: found[check] for check in differing(well, found)}
     assert {check: line.outcome for check, line in changed.items()} == expected, changed
     (wrong,) = [line for line in found.values() if line.outcome is NOT_OK]
     assert words in str(wrong.said)
     assert str(wrong.advice)
-    assert differing(before, account.look()) == {}, "what was mended is well again"
+    assert differing(well, account.look()) == {}, "what was mended is well again"
 
 
 def test_a_lab_that_is_not_deployed_yet_is_examined_as_well(account: Account) -> None:
@@ -90,10 +92,10 @@ def test_a_lab_that_is_not_deployed_yet_is_examined_as_well(account: Account) ->
     assert "is not offered in ap-northeast-2b" in str(found["offering"].said)
 
 
-def test_whoever_looks_elsewhere_is_told_so(account: Account) -> None:
+def test_whoever_looks_elsewhere_is_told_so(account: Account, well: Mapping[str, DoctorLine]) -> None:
     found = account.look(region="us-east-1")
 
-    assert differing(account.look(), found) == {"region": NOT_OK}
+    assert differing(well, found) == {"region": NOT_OK}
 
 
 def test_what_may_not_be_read_is_not_known_and_names_the_call(account: Account, tmp_path: Path) -> None:
@@ -135,15 +137,8 @@ def stranger(account: Account) -> dict[str, str]:
 def shell(account: Account, *words: str, folder: Path, **environment: str) -> Said:
     """The command line as a program of its own. An empty variable counts as not set."""
     given = {**os.environ, **account.cloud.played(), **environment}
-    done = subprocess.run(
-        [sys.executable, "-m", "cli.main", "doctor", *words],
-        env={name: value for name, value in given.items() if value},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=HANG_SECONDS,
-    )
+    set_variables = {name: value for name, value in given.items() if value}
+    done = commands().run(("doctor", *words), set_variables, folder)
     return Said(done.returncode, done.stdout, done.stderr)
 
 
@@ -203,10 +198,12 @@ def test_the_verb_looks_at_a_lab_file_where_there_is_one(account: Account, tmp_p
     assert "sts:GetCallerIdentity" in unreachable.stderr
 
 
-def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(account: Account) -> None:
+def test_the_monthly_visit_sees_the_same_with_its_own_rights_and_says_it_once(
+    account: Account, well: Mapping[str, DoctorLine]
+) -> None:
     account.day.until_quiet()
 
-    looked = len(account.look())
+    looked = len(well)
     first = visit(account)
     again = visit(account)
 
