@@ -183,8 +183,10 @@ EXAMPLES = _scenarios("examples", "/examples")
 #: The deploys that share a cloud with other scenarios run with them.
 DEPLOYS = _scenarios(
     "deploys",
-    *(f"/deploys/test_{name}.py" for name in ("adopted", "kubernetes_upgrade", "operating_systems")),
-    *(f"/deploys/test_{name}.py" for name in ("upgrade", "without_operator")),
+    *(
+        f"/deploys/test_{name}.py"
+        for name in ("adopted", "kubernetes_upgrade", "upgrade", "without_operator")
+    ),
 )
 KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails")
 #: What the documentation says is played.

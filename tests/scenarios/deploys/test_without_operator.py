@@ -1,4 +1,7 @@
-"""A lab without the GPU Operator: pools of x86 and of ARM use the device plugin's own chart, one that of its image."""
+"""A lab without the GPU Operator: pools of x86 and of ARM use the device plugin's own chart, one that of its image.
+
+Beside them are node groups of several operating systems. Each boots from the user data that the stacks wrote.
+"""
 
 import json
 from collections.abc import Iterator
@@ -10,25 +13,45 @@ import pytest
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.leases.lease import Lease, LeaseState
+from local.kubernetes.api import Object
 from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay
 
 pytestmark = pytest.mark.long
 
-LAB = """
+OWN = "ami-0123456789abcdef0"
+LAB = f"""
 name: plain
 time_zone: UTC
-cluster: {node_monitoring: true}
-gpu_operator: {enabled: false}
-device_plugin: {enabled: true}
-dcgm_exporter: {enabled: true}
+gpu_operator: {{enabled: false}}
+device_plugin: {{enabled: true}}
+dcgm_exporter: {{enabled: true}}
 pools:
-  gpu: {max_nodes: 1}
-  arm: {max_nodes: 1, instance_type: g5g.xlarge, ami_type: AL2023_ARM_64_NVIDIA}
-  rocket: {max_nodes: 1, ami_type: BOTTLEROCKET_x86_64_NVIDIA}
+  gpu: {{max_nodes: 1}}
+  arm: {{max_nodes: 1, instance_type: g5g.xlarge, ami_type: AL2023_ARM_64_NVIDIA}}
+  rocket: {{max_nodes: 1, ami_type: BOTTLEROCKET_x86_64_NVIDIA}}
 windows:
-  - {name: class, pool: gpu, dates: [2026-12-01], start: "12:05", end: "13:30", gpu: {share: 4}}
+  - {{name: class, pool: gpu, dates: [2026-12-01], start: "12:05", end: "13:30", gpu: {{share: 4}}}}
+cluster:
+  node_monitoring: true
+  node_groups:
+    arm: {{ami_type: AL2023_ARM_64_STANDARD, instance_type: t4g.medium, nodes: 1, max_pods: 40, labels: {{tier: arm}}}}
+    rocket:
+      {{ami_type: BOTTLEROCKET_x86_64, nodes: 2, max_pods: 30, taints: [{{key: team, value: web, effect: NoSchedule}}]}}
+    win:
+      ami_type: WINDOWS_FULL_2022_x86_64
+      nodes: 1
+      taints: [{{key: os, value: windows, effect: NoSchedule}}]
+    own: {{ami_type: CUSTOM, image: {OWN}, image_family: bottlerocket, nodes: 1, labels: {{tier: own}}}}
 """
+#: By group: nodes, operating system, architecture, the beginning of the image's name, pods.
+GROUPS = {
+    "arm": (1, "linux", "arm64", "Amazon Linux 2023", "40"),
+    "rocket": (2, "linux", "amd64", "Bottlerocket OS 1.50.0 (aws-k8s-1.35)", "30"),
+    "win": (1, "windows", "amd64", "Windows Server 2022 Datacenter", "9"),
+    "own": (1, "linux", "amd64", "Bottlerocket OS 1.50.0 (aws-k8s-1.35)", "29"),
+}
+IIS = "mcr.microsoft.com/windows/servercore/iis:windowsservercore-ltsc2022"
 CLASS = "class-2026-12-01"
 PROVEN = {"allocatable", "nvidia-smi", "vectoradd"}
 
@@ -38,6 +61,40 @@ def plain(device_plugin_chart: Path, tmp_path_factory: pytest.TempPathFactory) -
     del device_plugin_chart  # only its presence counts
     with deployed_lab(tmp_path_factory, LAB) as cloud:
         yield LabDay(cloud)
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_group_has_the_nodes_of_its_image(plain: LabDay, group: str) -> None:
+    number, system, architecture, image, pods = GROUPS[group]
+
+    found = nodes(plain, f"plain-{group}")
+
+    assert len(found) == number
+    for node in found:
+        said = node["status"]["nodeInfo"]
+        assert (said["operatingSystem"], said["architecture"]) == (system, architecture)
+        assert said["osImage"].startswith(image)
+        assert node["status"]["capacity"]["pods"] == pods
+
+
+def test_labels_and_taints_are_those_of_the_lab(plain: LabDay) -> None:
+    assert nodes(plain, "plain-arm")[0]["metadata"]["labels"]["tier"] == "arm"
+    assert nodes(plain, "plain-own")[0]["metadata"]["labels"]["tier"] == "own"
+    taints = nodes(plain, "plain-rocket")[0]["spec"]["taints"]
+    assert [(one["key"], one["value"], one["effect"]) for one in taints] == [("team", "web", "NoSchedule")]
+
+
+def test_a_pod_runs_on_windows(plain: LabDay) -> None:
+    admin = plain.cloud.control_plane.admin()
+    where = "/api/v1/namespaces/default/pods"
+    spec = {
+        "nodeSelector": {"kubernetes.io/os": "windows"},
+        "tolerations": [{"key": "os", "value": "windows", "effect": "NoSchedule"}],
+        "containers": [{"name": "iis", "image": IIS}],
+    }
+    admin.create(where, {"metadata": {"name": "iis"}, "spec": spec})
+    running = lambda _: admin.get(f"{where}/iis")["status"].get("phase") == "Running"  # noqa: E731
+    plain.until("IIS runs", running, timedelta(minutes=15))
 
 
 @pytest.fixture(scope="module")
@@ -138,4 +195,10 @@ def diagnosed(lab: LabDay, pool: str) -> dict[str, Any]:
     said = lab.command("diagnose", pool, "--json", "-")
     assert said.code == 0, said
     found: dict[str, Any] = json.loads(said.stdout)
+    return found
+
+
+def nodes(plain: LabDay, group: str) -> list[Object]:
+    address = f"/api/v1/nodes?labelSelector=eks.amazonaws.com/nodegroup={group}"
+    found: list[Object] = plain.cloud.control_plane.admin().get(address)["items"]
     return found
