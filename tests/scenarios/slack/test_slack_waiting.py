@@ -1,5 +1,9 @@
-"""A full pool in Slack: people wait in a line, which holds nothing, and get free nodes offered in turn."""
+"""A full pool in Slack: people wait in a line, which holds nothing, and get free nodes offered in turn.
 
+At the end a class of thirty types at once, in an account of ten functions, while a stranger floods the address.
+"""
+
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
@@ -25,6 +29,13 @@ PERIOD = "2026-12"
 INSTRUCTOR, JUN, HANA = "U0INSTRUCT", "U0JUN", "U0HANA"
 MINUTE, HOUR = timedelta(minutes=1), timedelta(hours=1)
 EVEN = datetime(2026, 1, 1, tzinfo=UTC)
+PEOPLE = [f"U0CLASS{number:02}" for number in range(30)]
+WITHIN = timedelta(seconds=5)
+FORGED_EACH = 4
+#: Longer than a message that failed takes to come again.
+AGAIN = timedelta(minutes=3)
+#: Longer than a command is good for, and shorter than Slack takes an answer.
+LATE = timedelta(minutes=20)
 #: An offer expires after ten minutes, the guard sweeps every five minutes, and the notice may be late.
 ONE_TURN = 30 * MINUTE
 
@@ -138,9 +149,51 @@ def test_who_has_waited_for_a_day_waits_no_more(day: LabDay, talk: Talk) -> None
     assert len(_offers(day, JUN)) == offers[JUN]
 
 
+def test_a_command_that_nobody_took_in_time_is_refused_in_words(day: LabDay, talk: Talk) -> None:
+    day.until_quiet()
+    functions, before = day.api("lambda"), day.ledger.leases("gpu")
+    mapped = functions.list_event_source_mappings(FunctionName=f"{day.lab.name}-slack")
+    [mapping] = mapped["EventSourceMappings"]
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=False)
+    address = talk.sends(PEOPLE[0], "open 1 for 1h")
+    day.clock.sleep(LATE.total_seconds())
+
+    functions.update_event_source_mapping(UUID=mapping["UUID"], Enabled=True)
+    assert talk.types(PEOPLE[1], "status").text
+    day.until("there is an answer", lambda _: bool(day.cloud.slack.replies(address)), AGAIN)
+    [said] = day.cloud.slack.replies(address)
+    assert "was good until" in str(said["text"])
+    assert day.ledger.leases("gpu") == before
+
+
+def test_each_of_thirty_gets_one_answer_and_one_of_them_the_node(day: LabDay, talk: Talk) -> None:
+    asked: dict[str, str] = {}
+    before = len(day.ledger.leases("gpu"))
+
+    # when thirty people type within five seconds, and a stranger posts beside them
+    for who in PEOPLE:
+        asked[who] = talk.sends(who, "open 1 for 1h")
+        for _ in range(FORGED_EACH):
+            assert talk.forged("close") == 200
+        day.clock.sleep(WITHIN.total_seconds() / len(PEOPLE))
+
+    # and Slack delivers all of it once more
+    assert {talk.again(number) for number in range(-len(PEOPLE), 0)} == {200}
+
+    # then each has an answer, nobody has two, and one of them has the node
+    replies = day.cloud.slack.replies
+    day.until("everybody has an answer", lambda _: all(map(replies, asked.values())), AGAIN)
+    day.clock.sleep(AGAIN.total_seconds())
+    said = [replies(address) for address in asked.values()]
+    assert [len(each) for each in said] == [1] * len(PEOPLE)
+    texts = [str(answer["text"]) for answer in itertools.chain(*said)]
+    assert len([text for text in texts if text.startswith("Granted")]) == 1
+    assert len(day.ledger.leases("gpu")) == before + 1
+
+
 def test_a_refused_open_offers_free_times_that_a_button_books_once(day: LabDay, talk: Talk) -> None:
     # given a full pool
-    day.until("the pool is closed", lambda look: not look.instances, HOUR)
+    day.until("the pool is closed", lambda look: not look.instances, 2 * HOUR)
     talk.types(INSTRUCTOR, "open 1 for 2h")
     day.until("sora has a lease", lambda _: any(each.in_force(day.now) for each in _leases(day)), 5 * MINUTE)
     [lesson] = [each for each in _leases(day) if each.in_force(day.now)]
