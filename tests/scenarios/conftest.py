@@ -29,6 +29,7 @@ BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
 FIRST = "misfortunes"
 ON_ONE_CLOUD = (
     "test_dead_for_a_day",
+    "test_handed_on",
     "test_pages",
     "test_wheel",
     "test_calendar_changes",
