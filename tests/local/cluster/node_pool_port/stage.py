@@ -16,7 +16,7 @@ from local.kubernetes.api import ApiError, KubernetesApi, Object
 from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.token_webhook import User
 from tests.local.cluster.functions import Token
-from tests.local.cluster.lab import await_true, pass_time
+from tests.local.cluster.lab import pass_time
 from tests.local.cluster.node_pool_port.controller import (
     CLAIMS,
     FINALIZER,
@@ -26,6 +26,7 @@ from tests.local.cluster.node_pool_port.controller import (
     run_instance,
 )
 from tests.local.conftest import Aws
+from tests.steady.hang import await_value
 
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 PATHS = {
@@ -120,14 +121,14 @@ class NodePoolStage:
 
         connection.ask = ask  # type: ignore[method-assign]
         self.capacity.instances._ec2.meta.events.register("before-call", self._count)
-        await_true(lambda: not self.admitted(), "the launch bar acts")
+        await_value("the launch bar acts", lambda: not self.admitted())
 
     def _await_bar(self, path: str, written: Object) -> None:
         """Waits until the API server goes by the bar that was just written: it notices a moment after it took it."""
         name = f"{path}{written.get('metadata', {}).get('name', '')}"
         if "data" in written and name.endswith(launch_bar.parameter_name(LAB, self.pool)):
             opens = datetime.fromisoformat(written["data"][launch_bar.KEY]) > self.now()
-            await_true(lambda: self.admitted() is opens, "the API server follows the bar")
+            await_value("the API server follows the bar", lambda: self.admitted() is opens)
 
     def _count(self, model, **_more) -> None:
         self._writes += not model.name.startswith(READS)
@@ -162,9 +163,7 @@ class NodePoolStage:
             except ApiError:
                 return None
 
-        found = await_true(made, "the claim is admitted")
-        assert found is not None
-        return found
+        return await_value("the claim is admitted", made)
 
     def changes(self) -> int:
         return self._writes
@@ -173,9 +172,11 @@ class NodePoolStage:
         return self.aws.clock.now()
 
     def settle(self) -> None:
-        for _ in range(20):
+        """Twenty minutes pass. The controller and EC2 have done what they do within five."""
+        for _ in range(5):
             self.controller.reconcile()
             pass_time(60)
+        pass_time(15 * 60)
         self.controller.reconcile()
 
     def stray(self) -> str:

@@ -18,6 +18,7 @@ from lamplighter.errors import OutsideFailed
 from tests.builders.leases import MINUTE
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install
+from tests.steady.hang import await_value
 
 BINDING = f"{PATHS['ValidatingAdmissionPolicyBinding']}/lab-gpu"
 
@@ -86,7 +87,7 @@ def test_a_bar_that_refuses_nothing_fails_the_deploy(
     monkeypatch.setattr(trial, "ACTS_WITHIN_SECONDS", 3.0)
     deployed.capacity.bar("gpu", deployed.now() + minutes * MINUTE)
     deployed.kubernetes.delete(BINDING)
-    await_true(lambda: deployed.admitted(ends=False), "the API server forgets the binding")
+    await_value("the API server forgets the binding", lambda: deployed.admitted(ends=False))
 
     with pytest.raises(OutsideFailed, match="lab-launch-bar refuses nothing"):
         asks("LaunchBar", Pools="gpu")

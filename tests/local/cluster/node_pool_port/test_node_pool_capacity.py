@@ -12,9 +12,10 @@ from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
 from tests.builders.leases import MINUTE
 from tests.local.cluster.functions import Token
-from tests.local.cluster.lab import await_true, pass_time
+from tests.local.cluster.lab import pass_time
 from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, NodePoolStage, install, node_pool
+from tests.steady.hang import await_value
 from tests.unit.capacity.conformance import Conformance
 
 
@@ -72,7 +73,7 @@ def test_a_pool_without_its_binding_never_opens_and_the_guard_sees_why(stage: No
     binding = f"{PATHS['ValidatingAdmissionPolicyBinding']}/lab-gpu"
     stage.capacity.bar("gpu", stage.now())
     stage.kubernetes.delete(binding)
-    await_true(stage.admitted, "the API server forgets the binding")
+    await_value("the API server forgets the binding", stage.admitted)
 
     seen = stage.capacity.see("gpu", {Part.BAR})
     with pytest.raises(OutsideFailed, match="lab-launch-bar refuses nothing"):
@@ -81,7 +82,7 @@ def test_a_pool_without_its_binding_never_opens_and_the_guard_sees_why(stage: No
     assert seen.bar is not None
     assert seen.bar.wrong == reason("guard.bar.missing", pool="gpu", policy="lab-launch-bar")
     install(stage.kubernetes)
-    await_true(lambda: stage.capacity.see("gpu", {Part.BAR}).bar.wrong is None, "the bar acts again")  # type: ignore[union-attr]
+    await_value("the bar acts again", lambda: stage.capacity.see("gpu", {Part.BAR}).bar.wrong is None)  # type: ignore[union-attr]
 
 
 def test_a_bar_that_only_notes_is_seen_for_a_guard_that_enforces(stage: NodePoolStage) -> None:
@@ -97,13 +98,13 @@ def test_a_bar_that_only_notes_is_seen_for_a_guard_that_enforces(stage: NodePool
     assert seen.wrong is None
 
     stage.kubernetes.merge(binding, {"spec": {"validationActions": ["Audit"]}})
-    await_true(stage.admitted, "the bar only notes")
+    await_value("the bar only notes", stage.admitted)
 
     seen = watched.see("gpu", {Part.BAR}).bar
     assert seen is not None
     assert seen.wrong == reason("guard.bar.only-notes", pool="gpu")
     stage.kubernetes.merge(binding, {"spec": {"validationActions": ["Deny"]}})
-    await_true(lambda: not stage.admitted(), "the bar acts again")
+    await_value("the bar acts again", lambda: not stage.admitted())
 
 
 # --- the lock ------------------------------------------------------------------------------------

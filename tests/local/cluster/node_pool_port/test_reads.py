@@ -24,6 +24,7 @@ from tests.local.cluster.functions import KINDS, Functions, Token, apply_rbac, m
 from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.controller import CLAIMS, POOLS
 from tests.local.cluster.node_pool_port.stage import LAB, NAME, PATHS, forget_bars, install, node_pool
+from tests.steady.hang import await_value
 
 EC2_NODE_CLASSES = NODE_CLASSES["karpenter"]
 READ = (
@@ -168,8 +169,8 @@ def test_the_doctor_tries_the_bar_by_a_claim_that_is_not_kept_and_can_make_none(
     assert found is not None
     endless, ending = dict(probe.claim(found, ends=False)), dict(probe.claim(found))
     # A policy holds a moment after it was made; until then everything is admitted.
-    await_true(lambda: not Claims(doctor).admitted(endless, policy_name(LAB)), "the policy holds")
-    await_true(lambda: Claims(doctor).admitted(ending, policy_name(LAB)), "the bar is open")
+    await_value("the policy holds", lambda: not Claims(doctor).admitted(endless, policy_name(LAB)))
+    await_value("the bar is open", lambda: Claims(doctor).admitted(ending, policy_name(LAB)))
 
     assert not Claims(doctor).admitted(endless, policy_name(LAB))
     assert "only try a NodeClaim" in doctor.ask("POST", CLAIMS, body=ending).message

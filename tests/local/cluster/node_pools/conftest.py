@@ -19,8 +19,8 @@ from local.kubernetes.control_plane import ControlPlane
 from local.kubernetes.token_webhook import User
 from stacks.manifests import RBAC, documents
 from tests.local.cluster.functions import Functions
-from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import PATHS
+from tests.steady.hang import await_value
 
 VERSION = "1.14.3"
 LAB = Lab.model_validate(
@@ -89,10 +89,10 @@ class Cluster:
 
     def await_admitted(self, claim: dict[str, Any], *, group: str | None = None) -> None:
         """The API server sees a change of a policy or of its parameter a moment later."""
-        await_true(lambda: not self.refusal(claim, group=group), f"admitted: {claim['metadata']}")
+        await_value(f"admitted: {claim['metadata']}", lambda: not self.refusal(claim, group=group))
 
     def await_refused(self, claim: dict[str, Any], why: str) -> None:
-        await_true(lambda: why in self.refusal(claim), f"refused, {why}: {claim['metadata']}")
+        await_value(f"refused, {why}: {claim['metadata']}", lambda: why in self.refusal(claim))
 
     def until(self, pool: str, instant: str | None) -> None:
         change = {"data": {"notAfter": instant} if instant is not None else None}

@@ -8,9 +8,9 @@ import pytest
 
 from lamplighter.domain.capacity.node_pool import launch_bar
 from lamplighter.domain.capacity.node_pool.probe import TYPE
-from tests.local.cluster.lab import await_true
 from tests.local.cluster.node_pool_port.stage import PATHS
 from tests.local.cluster.node_pools.conftest import CLAIMS, LAB, LATE, WATCHED, Cluster, claim, refusal_of
+from tests.steady.hang import await_value
 from tests.world.kubernetes.go_time import timestamp
 
 HOUR = timedelta(hours=1)
@@ -86,7 +86,7 @@ def test_the_world_reads_what_a_real_api_server_reads(barred: Cluster) -> None:
         opens = timestamp(value) is not None
         for written, admitted in ((PAST if opens else LATE, not opens), (value, opens)):
             barred.until("demo-gpu", written)
-            await_true(lambda: (not barred.refusal(claim())) is admitted, written)  # noqa: B023
+            await_value(written, lambda: (not barred.refusal(claim())) is admitted)  # noqa: B023
 
     assert barred.apply(launch_bar.documents(LAB)).returncode == 0
     barred.until("demo-gpu", CEL_READS[0])
