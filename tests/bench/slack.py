@@ -27,6 +27,7 @@ LAB = Path(__file__).parent / "labs" / "slack.yaml"
 PEOPLE = [f"U0CLASS{number:02}" for number in range(30)]
 COLD, WARM, WARM_UP = 20, 100, 5
 CLASS_SECONDS, MANY, MANY_SECONDS = 5.0, 1000, 60.0
+FIFTY_A_SECOND = MANY / 50
 FORGED_A_SECOND = 200
 #: Longer than any answer may take, an attempt that failed and comes again included.
 PATIENCE_SECONDS, LOOK_EVERY_SECONDS = 600.0, 0.5
@@ -132,7 +133,7 @@ def _single() -> Mapping[str, float]:
 
 
 def _several() -> Mapping[str, float]:
-    """A class; the same in a flood; and as many within a minute."""
+    """A class; the same in a flood; and as many within a minute, and at fifty a second."""
     with classroom() as room:
         alone = room.judged(room.over(CLASS_SECONDS, [WANTS] * len(PEOPLE)))
     with classroom() as room:
@@ -140,8 +141,10 @@ def _several() -> Mapping[str, float]:
     with classroom() as room:
         asked = room.over(MANY_SECONDS, [WANTS] * MANY)
         many = room.judged(asked)
-    ordered = sorted(each.took for each in asked)
-    every = (alone, flooded, many)
+    with classroom() as room:
+        at_fifty = room.over(FIFTY_A_SECOND, [WANTS] * MANY)
+        fifty = room.judged(at_fifty)
+    every = (alone, flooded, many, fifty)
     return {
         "slack-lost": sum(each.lost for each in every),
         "slack-twice": sum(each.twice for each in every),
@@ -149,8 +152,15 @@ def _several() -> Mapping[str, float]:
         "slack-class": alone.longest,
         "slack-flood": flooded.longest,
         "slack-many": many.longest,
-        "slack-address-p99": ordered[int(len(ordered) * 0.99) - 1] * 1000,
+        "slack-fifty": fifty.longest,
+        "slack-address-p99": _address_p99(asked),
+        "slack-address-fifty-p99": _address_p99(at_fifty),
     }
+
+
+def _address_p99(asked: Sequence[Asked]) -> float:
+    """Milliseconds."""
+    return sorted(each.took for each in asked)[int(len(asked) * 0.99) - 1] * 1000
 
 
 def _in_a_flood(room: Classroom) -> list[Asked]:
@@ -194,7 +204,9 @@ MEASUREMENTS = (
             "slack-class": "s",
             "slack-flood": "s",
             "slack-many": "s",
+            "slack-fifty": "s",
             "slack-address-p99": "ms",
+            "slack-address-fifty-p99": "ms",
         },
         _several,
     ),
