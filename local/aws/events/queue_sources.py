@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,6 +38,8 @@ MOST_AT_ONCE = 10
 FIRST_RETRY_SECONDS, LONGEST_RETRY_SECONDS = 1.0, 60.0
 #: Seconds until an empty queue is looked at again for messages that become visible: SQS's clock has whole seconds.
 A_LITTLE_LATER = 1.0
+_CHANGES = ("create_event_source_mapping", "update_event_source_mapping")
+_changes = {name: getattr(moto_lambda.LambdaBackend, name) for name in _CHANGES}
 #: With a batching window, however short, Lambda may wait so long for the messages of a quiet queue ("Polling and
 #: batching behavior" there).
 QUIET_SECONDS = 20.0
@@ -62,6 +64,20 @@ class QueueSources:
     def install(self) -> None:
         """Take moto's seam: it would run the function on the sender's thread."""
         play_queues(self.faults, self._look)
+        for name, change in _changes.items():
+            setattr(moto_lambda.LambdaBackend, name, self._followed(change))
+
+    def _followed(self, change: Callable[..., Any]) -> Callable[..., Any]:
+        """The change of a mapping, after which it takes what waits already."""
+
+        def changed(*given: Any) -> Any:
+            mapping = change(*given)
+            if mapping is not None and ":sqs:" in mapping.event_source_arn:
+                for _ in range(POLLERS):
+                    self._look(mapping.event_source_arn, 0.0)
+            return mapping
+
+        return changed
 
     def _look(self, queue: str, delay: float) -> None:
         for mapping in self._mappings(queue):

@@ -232,3 +232,16 @@ def test_the_messages_of_a_deleted_function_stay(aws):
     aws.clock.sleep(5)
 
     assert receiving.left("requests") == 1
+
+
+def test_a_mapping_that_is_switched_on_takes_what_waits(aws):
+    receiving = Receiving(aws, *RECEIVING).create()
+    [mapping] = aws.call("lambda", "list_event_source_mappings")["EventSourceMappings"]
+    aws.clock.hurry(True)
+
+    aws.call("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=False)
+    receiving.send("good one", "good two")
+    assert receiving.left("requests") == 2
+    aws.call("lambda", "update_event_source_mapping", UUID=mapping["UUID"], Enabled=True)
+
+    assert set(receiving.seen("good one 1", "good two 1")) == {"good one 1", "good two 1"}
