@@ -51,7 +51,7 @@ def _all_passed(nodes: Sequence[str], words: Wording) -> list[Child]:
     return [
         badge("passed", words("verdicts.nodes-passed", nodes=len(nodes))),
         " ",
-        *[part for node in nodes for part in (", ", node_name(node))][1:],
+        *[part for node in nodes for part in (", ", el("bdi", with_short_names(node)))][1:],
     ]
 
 

@@ -5,7 +5,7 @@ Owns escaping alone. The sections have the content, and page.css has the layout.
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 #: What a page must not carry, whoever wrote it: control characters that HTML forbids, and the marks that turn
@@ -45,9 +45,11 @@ def joined(*children: Child) -> Html:
     return Html("".join(_child(each) for each in children))
 
 
-def with_code(text: str) -> Html:
-    """A text in which words between backticks are code, as in Slack."""
-    return joined(*(el("code", part) if odd % 2 else part for odd, part in enumerate(_CODE.split(text))))
+def with_code(text: str, drawn: Callable[[str], Child] = lambda part: part) -> Html:
+    """A text in which words between backticks are code, as in Slack, and the others are drawn in their own way."""
+    return joined(
+        *(el("code", part) if odd % 2 else drawn(part) for odd, part in enumerate(_CODE.split(text)))
+    )
 
 
 def _child(child: Child) -> str:

@@ -2,7 +2,7 @@
 
 import re
 
-from lamplighter.pages.html import Child, Html, el
+from lamplighter.pages.html import Child, Html, el, with_code
 
 _OF_EC2 = re.compile(r"\b(?:ip-\d+-\d+-\d+-\d+|i-[0-9a-f]+)(?:\.[a-z0-9-]+\.compute|\.ec2)\.internal\b")
 
@@ -18,8 +18,12 @@ def short_name(node: str) -> str:
     return ", ".join(each.partition(".")[0] for each in node.split(", "))
 
 
-def with_short_names(text: str) -> list[Child]:
-    """A text in which each name that EC2 gives a node is short."""
+def with_short_names(text: str) -> Html:
+    """A text in which each name that EC2 gives a node is short, and words between backticks are code."""
+    return with_code(text, _with_short_names)
+
+
+def _with_short_names(text: str) -> list[Child]:
     shown: list[Child] = []
     end = 0
     for found in _OF_EC2.finditer(text):

@@ -81,12 +81,12 @@ def _figures(view: ReceiptView, words: Wording) -> Html:
         else ""
     )
     rows = [(words("figure.cost"), words.money(view.cost), over)]
-    if view.gpu_minutes is not None:
-        rows.append((words("figure.gpu-minutes"), f"{view.gpu_minutes:,}", ""))
-    rows.append((words("figure.node-hours"), f"{view.node_seconds / 3600:,.2f}", ""))
     if view.gpu_use:
         use = {name: f"{hours:,.2f}" for name, hours in to_document(view.gpu_use).items()}
         rows.append((words("figure.gpu-hours"), use["gpu_hours_used"], words("figure.gpu-hours.of", **use)))
+    elif view.gpu_minutes is not None:
+        rows.append((words("figure.gpu-minutes"), f"{view.gpu_minutes:,}", ""))
+    rows.append((words("figure.node-hours"), f"{view.node_seconds / 3600:,.2f}", ""))
     if view.minutes_to_ready is not None:
         rows.append((words("figure.ready"), words.length(timedelta(minutes=view.minutes_to_ready)), ""))
     if view.proof_of_zero.at:

@@ -60,11 +60,20 @@ def test_a_terminal_shows_stages_beside_their_usual_times(capsys: pytest.Capture
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert "Node boots and joins 36 s usually 40 s" in lines
     assert any(line.startswith("Operator: driver 42 s ") for line in lines)
-    assert "GPU-hours used 1.75 of 2.98 paid; 0.81 idle, 0.42 not known" in lines
     usual = view.usual_stages()
     assert usual["joined"] == {"seconds": 40, "measured": True}
     assert usual["node-ready"] == {"seconds": 180, "measured": False}
     assert list(usual) == [bar.label for bar in view.warm_up]
+
+
+def test_hours_used_stand_beside_hours_paid(capsys: pytest.CaptureFixture[str]) -> None:
+    words = views.words()
+    receipt.show(views.degraded(), words)
+    page = Read(receipt_page.page(views.degraded(), "lab", "ap-northeast-2", words)).text
+
+    use = "of 2.98 paid; 0.81 idle, 0.42 not known"
+    assert f"GPU-hours used 1.75 {use}" in " ".join(capsys.readouterr().out.split())
+    assert f"GPU-hours used1.75{use}" in "".join(page.split("\n"))
 
 
 def test_nobody_is_named_for_the_lease_of_a_window(capsys: pytest.CaptureFixture[str]) -> None:

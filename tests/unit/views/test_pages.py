@@ -45,12 +45,15 @@ def test_a_receipt_says_who_when_what_it_came_to_and_that_nothing_is_left() -> N
         "3.69 USD",
         "of this, 0.02 USD after the end",
         "GPU-minutes179",
-        "GPU-hours used1.75of 2.98 paid; 0.81 idle, 0.42 not known",
         "6 min 30 s",
         "Read at Tue 1 Dec 21:31.",
         "minji asked for 30 minutes more",
         "No problem was found",
     )
+
+
+def test_commands_in_the_trail_are_code() -> None:
+    assert "<code>lamplighter extend</code> keeps it open." in receipt(views.evening())
 
 
 def test_the_warm_up_has_the_stages_of_nodeclaims_where_the_nodes_have_them() -> None:
@@ -198,7 +201,7 @@ def test_nodes_whose_checks_all_passed_are_one_line_with_short_names() -> None:
     page = receipt(replace(view, verdict_rows=(*rows, replace(row, node="sick", verdict="failed"))))
     [summary] = re.findall("<summary>(.*?)</summary>", page)
     assert "3 nodes passed all checks" in summary
-    assert re.findall(r'<bdi title="([^"]*)">([^<]*)</bdi>', summary) == [
+    assert re.findall(r'<bdi title="([^"]*)" class="unbroken">([^<]*)</bdi>', summary) == [
         (name, name.partition(".")[0]) for name in names
     ]
     assert page.index(">sick<") < page.index("<summary>")
