@@ -47,16 +47,6 @@ def processes(folder) -> list[str]:
     return found
 
 
-def test_it_leaves_no_process(tmp_path):
-    with ControlPlane(tmp_path / "second") as second:
-        assert len(processes(tmp_path / "second")) == len(PROGRAMS)
-        assert second._supervisor is not None
-        supervisor = second._supervisor.pid
-    assert processes(tmp_path / "second") == []
-    with pytest.raises(ProcessLookupError):
-        os.kill(supervisor, 0)
-
-
 #: Asks the API server once, and ends where the real one would wait for ten seconds.
 IMPATIENT = """#!/bin/sh
 exec {python} -c '
@@ -69,7 +59,9 @@ if urllib.request.urlopen(server + "/healthz", context=ssl._create_unverified_co
 """
 
 
-def test_the_controller_manager_starts_when_the_api_server_is_ready(tmp_path, monkeypatch):
+def test_the_controller_manager_starts_when_the_api_server_is_ready_and_no_process_is_left(
+    tmp_path, monkeypatch
+):
     # given a controller manager without patience
     built = find_programs(print)
     programs = tmp_path / "programs"
@@ -85,6 +77,12 @@ def test_the_controller_manager_starts_when_the_api_server_is_ready(tmp_path, mo
     # then the control plane starts nevertheless
     with ControlPlane(tmp_path / "cluster") as plane:
         assert plane.admin().is_there("/api/v1/namespaces/default/serviceaccounts/default")
+        assert len(processes(tmp_path / "cluster")) == len(PROGRAMS)
+        assert plane._supervisor is not None
+        supervisor = plane._supervisor.pid
+    assert processes(tmp_path / "cluster") == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(supervisor, 0)
 
 
 def test_it_dies_with_whoever_started_it(tmp_path):

@@ -104,7 +104,9 @@ def pods_on(lab: Lab, machine: Machine) -> list[Any]:
     return found
 
 
-def test_discovery_finds_the_gpu_and_the_plugin_offers_it(lab, install, node):
+def test_discovery_finds_the_gpu_and_the_plugin_offers_it_until_the_end_of_the_release(
+    lab, install, node, helm
+):
     machine = node(PRESENT)
     install(OF_THE_DOCUMENT)
 
@@ -116,13 +118,6 @@ def test_discovery_finds_the_gpu_and_the_plugin_offers_it(lab, install, node):
     assert "nvidia.com/mig.strategy" not in labels_of(lab, machine)
     features = "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/nvidia/nodefeatures"
     assert lab.kubernetes.get(f"{features}/{machine.node_name}")["spec"]["labels"][PCI] == "true"
-
-
-def test_the_end_of_the_release_takes_the_labels_of_discovery_away(lab, install, node, helm):
-    machine = node(PRESENT)
-    install(OF_THE_DOCUMENT)
-    await_true(lambda: GFD in labels_of(lab, machine), "discovery has labelled the node")
-    await_true(lambda: lab.allocatable(machine) == "1", "the plugin has announced the GPU")
 
     helm("uninstall", *RELEASE, "--wait")
 
@@ -155,12 +150,20 @@ def test_a_worker_that_does_not_tolerate_the_value_of_the_taint_leaves_the_node_
 
 def test_the_label_of_the_node_selects_a_configuration_and_an_unknown_one_is_refused(lab, install, node):
     machine = node(PRESENT)
-    install({**OF_THE_DOCUMENT, "config": {"map": {"default": "version: v1", "four": FOUR}}})
+    mps = FOUR.replace("timeSlicing", "mps").replace("4", "5")
+    install({**OF_THE_DOCUMENT, "config": {"map": {"default": "version: v1", "four": FOUR, "mps": mps}}})
     await_true(lambda: lab.allocatable(machine) == "1", "the one that is named default applies")
 
     relabel(lab, machine, {"nvidia.com/device-plugin.config": "four"})
     await_true(lambda: lab.allocatable(machine) == "4", "four pods share the GPU")
     await_true(lambda: labels_of(lab, machine).get("nvidia.com/gpu.replicas") == "4", "and discovery says so")
+
+    relabel(lab, machine, {"nvidia.com/device-plugin.config": "mps"})
+    await_true(
+        lambda: lab.allocatable(machine) == "5", "five pods share the GPU, once the daemon of MPS runs"
+    )
+    running = {container["name"] for pod in pods_on(lab, machine) for container in pod["spec"]["containers"]}
+    assert "mps-control-daemon-ctr" in running
 
     relabel(lab, machine, {"nvidia.com/device-plugin.config": "eight"})
 
@@ -174,16 +177,6 @@ def test_the_label_of_the_node_selects_a_configuration_and_an_unknown_one_is_ref
         return 1 in waits
 
     await_true(refused, "the container that follows the label ends")
-
-
-def test_mps_waits_for_its_daemon(lab, install, node):
-    machine = node(PRESENT)
-    mps = FOUR.replace("timeSlicing", "mps")
-    install({**OF_THE_DOCUMENT, "config": {"map": {"default": mps}}})
-
-    await_true(lambda: lab.allocatable(machine) == "4", "four pods share the GPU")
-    running = {container["name"] for pod in pods_on(lab, machine) for container in pod["spec"]["containers"]}
-    assert "mps-control-daemon-ctr" in running
 
 
 FOUR = "version: v1\nsharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}"
@@ -204,7 +197,7 @@ def pair(lab: Lab, node: Any, install: Any) -> list[Machine]:
     return machines
 
 
-@pytest.mark.parametrize("ladder", ["smoke", "standard", pytest.param("deep", marks=pytest.mark.long)])
+@pytest.mark.parametrize("ladder", ["standard", pytest.param("deep", marks=pytest.mark.long)])
 def test_every_check_of_a_ladder_runs_without_the_operator(pair, clock, connection, ladder):
     rows = [{"name": one.node_name, "instance": one.instance_id, "gpus": 1, "ready": True} for one in pair]
     leased = lease(clock, nodes=len(pair))
