@@ -10,8 +10,8 @@ from tests.scenarios.node_pool_day import NodePoolDay
 
 CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 PODS = "/api/v1/namespaces/kube-system/pods"
-#: Virtual time is real time here.
-PAUSE = timedelta(seconds=2)
+#: Real seconds between two looks at a pool, and at a condition.
+PAUSE, LOOK = 2, 1
 
 
 class KarpenterDay(NodePoolDay):
@@ -53,7 +53,7 @@ class KarpenterDay(NodePoolDay):
         deadline = self.now + within
         while not condition():
             assert self.now < deadline, f"{what}: not within {within}\n{self.story(self.look())}"
-            self.clock.sleep(1)
+            self.clock.sleep(LOOK * self.clock.rate)
 
     @contextmanager
     def quick(self) -> Iterator[None]:
@@ -69,4 +69,4 @@ class KarpenterDay(NodePoolDay):
 
     def _pause(self, busy: timedelta) -> timedelta:
         del busy
-        return PAUSE
+        return timedelta(seconds=PAUSE * self.clock.rate)

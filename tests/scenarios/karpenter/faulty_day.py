@@ -30,10 +30,12 @@ class FaultyDay(KarpenterDay):
 
     def opened(self, length: str = "30m") -> Lease:
         """A lease with its one node, proven."""
-        lease = self.open(1, length, "--wait")
-        assert lease.state is LeaseState.OPEN
+        return self.until_open(self.open(1, length))
+
+    def until_open(self, lease: Lease) -> Lease:
+        opened = self.until_state(lease.id, LeaseState.OPEN)
         assert len(self.instances()) == 1
-        return lease
+        return opened
 
     def claims(self) -> list[dict[str, Any]]:
         return [one for one in super().claims() if one["metadata"]["labels"][LABEL] == self.node_pool]

@@ -16,7 +16,7 @@ Where each fault of such a pool is played. Folders without a name are below test
 - An interruption: here; an instance that somebody ends: karpenter/test_nodes.py.
 - The API server unreachable at the first rail: here; by each kind of trouble in test_failsafe_machine.py.
 - The lock left on at the next opening: here; at a destroy in node_pool_port/test_deploy_steps.py.
-- A deploy in mid-lease: test_karpenter.py, and of another pool test_mixed_lab.py, which has the destroy as well.
+- A deploy in mid-lease, of the pool and of another one, and a destroy: test_karpenter.py.
 """
 
 from collections.abc import Iterator
@@ -216,7 +216,8 @@ def without_functions(
     day: FaultyDay, other: FaultyDay, third: FaultyDay, opened_again: Lease
 ) -> tuple[Lease, Lease]:
     """The leases of the other two pools: longer ones, made before every function of the lab is deleted."""
-    leases = third.opened("2h"), other.opened("3h")
+    asked = third.open(1, "2h"), other.open(1, "3h")
+    leases = third.until_open(asked[0]), other.until_open(asked[1])
     assert opened_again.closes > day.now
     day.without_functions()
     return leases
