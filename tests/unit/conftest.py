@@ -11,8 +11,14 @@ from moto import mock_aws
 
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.data.texts import Texts, languages, rendered
+from local.aws.api.dynamodb_queries import read_partitions
+from local.aws.api.moto_cache import remember_keys
 from tests import ledger_table
 from tests.unit.lab_on_moto import LabOnMoto, lab_on_moto
+
+# Most of the time of a test on moto would be the search for what it answers.
+remember_keys()
+read_partitions()
 
 
 @pytest.fixture

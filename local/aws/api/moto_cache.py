@@ -4,11 +4,14 @@ Without it a call to a table takes twice as long. moto's backends are global in 
 """
 
 import uuid
+from collections.abc import Iterable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import moto.core.responses as moto_responses
+from botocore.model import Shape
 from moto.core.base_backend import BackendDict
+from moto.core.serialize import AttributePickerContext, XFormedAttributePicker
 from moto.core.utils import method_names_from_class
 from moto.ec2.models.core import TaggedEC2Resource
 from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, get_prefix
@@ -17,6 +20,8 @@ _names: WeakKeyDictionary[type, frozenset[str]] = WeakKeyDictionary()
 _plain_account = BackendDict.__getitem__
 _plain_reset = BackendDict.reset
 _noted: set[int] = set()
+_plain_keys = XFormedAttributePicker.get_possible_keys
+_keys: dict[tuple[Shape, str, type], tuple[str, ...]] = {}
 
 
 def work_out_once() -> None:
@@ -26,6 +31,25 @@ def work_out_once() -> None:
     BackendDict.__getitem__ = _account  # type: ignore[method-assign]
     BackendDict.reset = _reset  # type: ignore[method-assign]
     TaggedEC2Resource.get_tags = _tags  # type: ignore[method-assign,assignment]
+    remember_keys()
+
+
+def remember_keys() -> None:
+    """Replaces only moto's search for the members of what it answers."""
+    XFormedAttributePicker.get_possible_keys = _possible_keys  # type: ignore[method-assign,assignment]
+
+
+def _possible_keys(picker: XFormedAttributePicker, context: AttributePickerContext) -> Iterable[str]:
+    """The names under which an object may have a member of an answer. They depend on AWS's model and its class.
+
+    moto asks six classes for them, for each member of each object. Only a class with a `Meta` writes names of its own.
+    """
+    if hasattr(context.obj, "Meta"):
+        return _plain_keys(picker, context)
+    asked = context.shape, context.key, type(context.obj)
+    if asked not in _keys:
+        _keys[asked] = tuple(dict.fromkeys(_plain_keys(picker, context)))
+    return _keys[asked]
 
 
 def _methods(front: type) -> frozenset[str]:
