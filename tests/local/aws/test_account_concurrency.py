@@ -250,7 +250,8 @@ def test_people_who_all_type_at_once_leave_a_new_account_room_for_the_guard_and_
         for _ in range(COMMANDS.most_at_once)
     ]
     assert [each.result() for each in warm] == [({"statusCode": 200}, None)] * COMMANDS.most_at_once
-    for tenth in range(60):
+    # Twice as long as a request occupies a function: then all comes again each second.
+    for tenth in range(int(20 * COMMANDS.seconds)):
         typed += [BackgroundThread(partial(post, url)) for _ in range(3)]
         for each in queues:
             entries = [{"Id": str(number), "MessageBody": "x"} for number in range(10)]
