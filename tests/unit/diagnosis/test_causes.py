@@ -1,7 +1,6 @@
 """Every cause has a case that shows it, a near miss and a healthy case. Two independent causes are both found."""
 
 import json
-from itertools import combinations
 
 import pytest
 
@@ -9,6 +8,8 @@ from docs.causes import RULES
 from lamplighter.data.texts import Texts, languages
 from lamplighter.domain.diagnosis.brief import LINE, in_brief
 from lamplighter.domain.diagnosis.causes import CAUSES
+from lamplighter.domain.diagnosis.diagnose import diagnose
+from lamplighter.domain.diagnosis.snapshot import Snapshot
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import draw
 from lamplighter.reasons.shortened import shortened
@@ -92,18 +93,19 @@ ROOT = {
 
 # A plugin that is switched off has no pod for which a runtime could be missing.
 NEVER_TOGETHER = {"device-plugin-disabled", "runtime-missing"}
-PAIRS = [pair for pair in combinations(CASES, 2) if {*pair} != NEVER_TOGETHER]
 
 
-@pytest.mark.parametrize(("first", "second"), PAIRS)
-def test_two_independent_causes_are_both_found_in_order(first: str, second: str) -> None:
-    root = ROOT.get(frozenset({first, second}))
-    for one, other in ((first, second), (second, first)):
+@pytest.mark.parametrize("first", CASES)
+def test_two_independent_causes_are_both_found_in_order(first: str) -> None:
+    """Each case by itself has shown that nothing is lost with its secrets, so these snapshots keep theirs."""
+    for second, other in CASES.items():
+        if first == second or {first, second} == NEVER_TOGETHER:
+            continue
         document = healthy()
-        CASES[one].shows(document, 1)
-        CASES[other].shows(document, 0)
-        found = causes(document)
-        assert set(found) == ({root} if root else {first, second})
-        assert [LAYERS.index(CAUSES[name].layer) for name in found if name != "unknown"] == sorted(
-            LAYERS.index(CAUSES[name].layer) for name in found if name != "unknown"
-        )
+        CASES[first].shows(document, 1)
+        other.shows(document, 0)
+        found = [each.cause.name for each in diagnose(Snapshot.read(document)).findings]
+        root = ROOT.get(frozenset({first, second}))
+        assert set(found) == ({root} if root else {first, second}), second
+        layers = [LAYERS.index(CAUSES[name].layer) for name in found if name != "unknown"]
+        assert layers == sorted(layers), second
