@@ -83,49 +83,48 @@ def test_every_key_is_in_the_file_of_its_area(language: str) -> None:
 
 
 @cache
-def trees() -> tuple[ast.Module, ...]:
+def nodes() -> tuple[ast.expr, ...]:
+    """Every text and every call of the product."""
     folders = [ROOT / "lambdas", ROOT / "cli", ROOT / "stacks", ROOT / "local"]
-    return tuple(ast.parse(path.read_text("utf-8")) for folder in folders for path in folder.rglob("*.py"))
+    return tuple(
+        node
+        for folder in folders
+        for path in folder.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant | ast.JoinedStr | ast.Call)
+    )
 
 
 def constants() -> set[str]:
     """Every string of the product, and the beginning of every one that is put together."""
-    return {
-        node.value
-        for tree in trees()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
+    return {node.value for node in nodes() if isinstance(node, ast.Constant) and isinstance(node.value, str)}
 
 
 def put_together() -> Iterator[str]:
-    for tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
-                yield str(node.values[0].value)
+    for node in nodes():
+        if isinstance(node, ast.JoinedStr) and node.values and isinstance(node.values[0], ast.Constant):
+            yield str(node.values[0].value)
 
 
 def endings() -> Iterator[str]:
     """What is put behind a key, such as the `.advice` of an obstacle's reason."""
-    for tree in trees():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
-                first, last = node.values
-                if isinstance(first, ast.FormattedValue) and isinstance(last, ast.Constant):
-                    yield str(last.value)
+    for node in nodes():
+        if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
+            first, last = node.values
+            if isinstance(first, ast.FormattedValue) and isinstance(last, ast.Constant):
+                yield str(last.value)
 
 
 def asked() -> Iterator[str]:
     """Every key that is written out where a text is asked for."""
-    for tree in trees():
-        for node in ast.walk(tree):
-            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-                continue
-            first = node.args[0]
-            choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
-            for choice in choices:
-                if node.func.attr == "say" and isinstance(choice, ast.Constant):
-                    yield str(choice.value)
+    for node in nodes():
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            continue
+        first = node.args[0]
+        choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+        for choice in choices:
+            if node.func.attr == "say" and isinstance(choice, ast.Constant):
+                yield str(choice.value)
 
 
 def test_every_key_that_is_asked_for_is_in_the_catalogue() -> None:

@@ -5,7 +5,8 @@ Elsewhere code asks a pool what its kind has (lab/kinds.py), so the trait "node 
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import cache
 from pathlib import Path
 from typing import get_args
 
@@ -83,11 +84,15 @@ def sources(*folders: str) -> Iterator[tuple[str, str]]:
             yield file.relative_to(ROOT).as_posix(), file.read_text("utf-8")
 
 
-def spoken(text: str) -> Iterator[str]:
+@cache
+def spoken(text: str) -> frozenset[str]:
     """The names and texts of a module, without its docstrings."""
-    tree = ast.parse(text)
-    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    for node in ast.walk(tree):
+    return frozenset(_spoken(list(ast.walk(ast.parse(text)))))
+
+
+def _spoken(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    for node in nodes:
         match node:
             case ast.Constant(value=str(said)) if id(node) not in docstrings:
                 yield said

@@ -7,6 +7,7 @@ system or of a person may be parsed: FOREIGN lists each such place and whose tex
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from tests.checkout import ROOT
@@ -79,6 +80,7 @@ def _sentence(node: ast.expr, *, also_made: bool = False) -> bool:
             return False
 
 
+@cache
 def places() -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
     for folder in ("lambdas", "cli"):
