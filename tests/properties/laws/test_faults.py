@@ -16,7 +16,7 @@ from tests.world.fault_story import Evening, names_of
 from tests.world.faults import Fault, kinds
 
 KINDS_OF_POOLS = (("karpenter", "node-group"), ("node-group", "node-group"), ("auto-mode", "karpenter"))
-BRIEF, PARTS = 24, 10
+BRIEF, PARTS = 12, 10
 EVENINGS = histories(BRIEF, share=4)
 ONE_IN = 4
 """In one of so many evenings two calls fail."""
