@@ -19,6 +19,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import BootStage, Noted, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.errors import TryLater
+from lamplighter.lab.gpu_settings import over
 from lamplighter.lab.model import Lab as LabFile
 from lamplighter.values.instant import written
 from local.fleet.machine import Machine
@@ -38,6 +39,7 @@ WITH_DISCOVERY = LabFile.model_validate(
 )
 # Beside the operator that the other tests use: it leaves these nodes alone.
 OPERANDS_OFF = {"nvidia.com/gpu.deploy.operands": "false"}
+APART: Any = {"nfd": {"worker": {"nodeSelector": OPERANDS_OFF}}}
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,10 @@ class Told(Run):
 
 @pytest.fixture
 def chart(lab, helm, plugin_charts) -> Iterator[Callable[[LabFile], None]]:
-    """Installs the chart as a lab has it; gone afterwards."""
+    """Installs the chart as a lab has it; gone afterwards.
+
+    Discovery keeps away from the nodes of the operator: at its end it takes its labels from its nodes.
+    """
     release = (device_plugin.RELEASE, "--namespace", WITHOUT_OPERATOR.device_plugin.namespace)
 
     def install(lab_file: LabFile) -> None:
@@ -76,7 +81,7 @@ def chart(lab, helm, plugin_charts) -> Iterator[Callable[[LabFile], None]]:
             ),
             *("--version", lab_file.device_plugin.version, *release[1:], "--create-namespace"),
             *("--wait", "--timeout", "4m"),
-            values=device_plugin.chart_values(lab_file),
+            values=over(device_plugin.chart_values(lab_file), APART),
         )
         assert installed.returncode == 0, installed.stderr
 
@@ -141,6 +146,13 @@ def test_the_chart_s_nodes_open_by_what_can_be_allocated(lab, chart, node, enter
     labels = lab.node(machine)["metadata"]["labels"]
     assert not [name for name in labels if name.startswith("nvidia.com/gpu.count")]
     assert lab.pod_of("nvidia-operator-validator", machine) is None
+    # The plugin's log is found beside the container that watches the node's label.
+    key, value, container = PLUGINS[1]
+    pods = lab.kubernetes.get(f"/api/v1/pods?labelSelector={key}={value}")["items"]
+    [pod] = [each for each in pods if each["spec"].get("nodeName") == machine.node_name]
+    path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/log"
+    printed = lab.kubernetes.text(f"{path}?container={container}")
+    assert "Registered device plugin for 'nvidia.com/gpu' with Kubelet" in printed
 
 
 def test_a_window_shares_them_without_anybody_labelling_what_it_found(lab, chart, node, enter):
@@ -161,19 +173,6 @@ def test_with_feature_discovery_its_labels_are_waited_for_too(lab, chart, node, 
 
     assert [each["gpus"] for each in found["nodes"]] == [4]
     assert lab.node(machine)["metadata"]["labels"]["nvidia.com/gpu.replicas"] == "4"
-
-
-def test_the_plugin_s_log_is_found_beside_the_container_that_watches_its_label(lab, chart, node, enter):
-    chart(WITHOUT_OPERATOR)
-    machine = node("plain")
-    opened(lab, WITHOUT_OPERATOR, enter("cluster"), machine, None)
-    key, value, container = PLUGINS[1]
-
-    pods = lab.kubernetes.get(f"/api/v1/pods?labelSelector={key}={value}")["items"]
-    [pod] = [each for each in pods if each["spec"].get("nodeName") == machine.node_name]
-    path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}/log"
-    printed = lab.kubernetes.text(f"{path}?container={container}")
-    assert "Registered device plugin for 'nvidia.com/gpu' with Kubelet" in printed
 
 
 def test_bottlerocket_announces_its_gpus_by_itself(lab, node, enter):
