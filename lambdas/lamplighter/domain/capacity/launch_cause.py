@@ -125,10 +125,10 @@ _BLOCKERS = {
     "account is currently blocked": AccountBlocker.BLOCKED,
     "optinrequired": AccountBlocker.BLOCKED,
     "not subscribed to this service": AccountBlocker.BLOCKED,
-    # EC2's code AuthFailure.ServiceLinkedRoleCreationNotPermitted, its text, Auto Scaling's text, and IAM's action.
+    # EC2's code AuthFailure.ServiceLinkedRoleCreationNotPermitted and its text, that of a group, and IAM's action.
     "servicelinkedrolecreation": AccountBlocker.SERVICE_ROLE,
     "create the service-linked role": AccountBlocker.SERVICE_ROLE,
-    "service-linked role for auto scaling could not be created": AccountBlocker.SERVICE_ROLE,
+    "the default service-linked role for": AccountBlocker.SERVICE_ROLE,
     "iam:createservicelinkedrole": AccountBlocker.SERVICE_ROLE,
 }
 _EBS_QUOTA = "volumelimitexceeded", "maxiopslimitexceeded"
