@@ -103,6 +103,20 @@ def test_proof_of_zero_is_sought_for_more_than_half_an_hour() -> None:
     assert poll["IntervalSeconds"] * poll["MaxAttempts"] > 30 * 60
 
 
+@pytest.mark.parametrize(
+    ("workflow", "step"), [("open", "Admit"), ("extend", "Extend"), ("change", "Change")]
+)
+def test_a_command_is_decided_however_long_all_functions_are_busy(workflow: str, step: str) -> None:
+    """It is good for a quarter of an hour, and is refused as too old after that: nobody goes without an answer."""
+    trouble = definitions()[workflow]["States"][step]["Retry"][-1]
+    waits = [
+        min(trouble["IntervalSeconds"] * trouble["BackoffRate"] ** tried, trouble["MaxDelaySeconds"])
+        for tried in range(trouble["MaxAttempts"])
+    ]
+
+    assert (trouble["ErrorEquals"], sum(waits) > 15 * 60) == (["States.ALL"], True)
+
+
 def test_a_receipt_is_tried_for_an_hour_since_nobody_else_writes_it() -> None:
     final, poll, trouble = definitions()["close"]["States"]["Receipt"]["Retry"]
     waits = [

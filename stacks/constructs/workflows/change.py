@@ -7,7 +7,7 @@ the planner runs at once, so the announcement is true when it is sent.
 from aws_cdk import Duration
 from aws_cdk import aws_stepfunctions as sfn
 
-from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows.workflow_steps import A_COMMAND, BRIEF, Poll, WorkflowSteps
 from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
@@ -17,7 +17,9 @@ class ChangeLab(Workflow):
 
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
         """The steps and their order."""
-        change = steps.step("Change", "leases", "Keep what a person decided, or say why not", Poll(2, 60))
+        change = steps.step(
+            "Change", "leases", "Keep what a person decided, or say why not", Poll(2, 60), A_COMMAND
+        )
         plan = steps.step("Plan", "planner", "Bring leases-to-be and schedules to the new calendar", BRIEF)
         announce = steps.step("Announce", "notices", "Say what changed, and who changed it", BRIEF)
         steps.fail(change, "NotChanged", "Everything is as it was")

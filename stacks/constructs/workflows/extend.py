@@ -3,7 +3,7 @@
 from aws_cdk import Duration
 from aws_cdk import aws_stepfunctions as sfn
 
-from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows.workflow_steps import A_COMMAND, BRIEF, Poll, WorkflowSteps
 from stacks.constructs.workflows.workflows import Workflow, state_machine
 from stacks.names import Names
 
@@ -14,7 +14,7 @@ class ExtendLease(Workflow):
     def draw(self, steps: WorkflowSteps, names: Names) -> sfn.StateMachine:
         """The steps and their order."""
         extend = steps.step(
-            "Extend", "leases", "Move the failsafe, then the end, or say why not", Poll(2, 60)
+            "Extend", "leases", "Move the failsafe, then the end, or say why not", Poll(2, 60), A_COMMAND
         )
         announce = steps.step("Announce", "notices", "Say until when, and who asked", BRIEF)
         steps.fail(extend, "NotExtended", "The lease ends when it would have ended")

@@ -17,7 +17,7 @@ from aws_cdk import aws_stepfunctions as sfn
 from aws_cdk import aws_stepfunctions_tasks as tasks
 from constructs import Construct
 
-from stacks.constructs.workflows.workflow_steps import BRIEF, Poll, WorkflowSteps
+from stacks.constructs.workflows.workflow_steps import A_COMMAND, BRIEF, Poll, WorkflowSteps
 from stacks.constructs.workflows.workflows import state_machine
 from stacks.names import Names
 
@@ -54,7 +54,7 @@ class OpenLab(Construct):
         super().__init__(scope, construct_id)
         self._adopts_node_pools = adopts_node_pools
         steps = WorkflowSteps(self, functions)
-        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", admission)
+        admit = steps.step("Admit", "leases", "Grant the lease, or say why not", admission, A_COMMAND)
         arm = steps.step("ArmFailsafe", "leases", "Set the schedules that bring the pool to zero", BRIEF)
         # It also waits for a deploy of the node group, which may roll back.
         scale = steps.step("Scale", "nodegroups", "Order what the leases justify", Poll(10, 360))

@@ -46,6 +46,8 @@ class Patience:
 
 
 A_MINUTE = Patience(5)
+# For steps that decide on a command: as long as it is good for. Then it is refused as too old, which is an answer.
+A_COMMAND = Patience(20, 60)
 # For steps that nobody waits for, and whose work nobody else does.
 AN_HOUR = Patience(20, 300)
 
