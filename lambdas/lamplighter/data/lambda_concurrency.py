@@ -11,4 +11,4 @@ aws-samples/one-observability-demo#278, awslabs/fhir-works-on-aws-deployment#691
 UNRESERVED = 100
 """How many of the quota stay for functions without a reservation; of a smaller quota, all."""
 EVERY_ACCOUNT = 1000
-"""The quota after AWS has raised it."""
+"""The quota after AWS has raised it, and its default: Service Quotas takes no request for less."""

@@ -10,6 +10,7 @@ import pytest
 from cli.look_after import doctor as verb
 from docs.doctor import DESCRIPTIONS
 from lamplighter.data import lifecycle
+from lamplighter.data.lambda_concurrency import UNRESERVED
 from lamplighter.data.texts import Texts
 from lamplighter.domain.doctor.checks import CHECKS, examine
 from lamplighter.domain.doctor.examination_notice import of_examination
@@ -92,6 +93,15 @@ def test_places_for_the_guard_need_a_hundred_that_nobody_reserves(quota: float, 
     line = said(replace(FACTS, concurrency=quota), lab(guard={"reserved_concurrency": 5}))["concurrency"]
     assert line.outcome is outcome
     assert ("guard.reserved_concurrency 5 the lab needs 105" in line.said) is (quota == 104)
+
+
+@pytest.mark.parametrize(("reserved", "wanted"), [(5, 1000), (950, 1050)])
+def test_what_aws_is_asked_for_is_enough_for_the_guards_places(reserved: int, wanted: int) -> None:
+    quota = UNRESERVED + reserved - 1.0
+    line = said(replace(FACTS, concurrency=quota), lab(guard={"reserved_concurrency": reserved}))[
+        "concurrency"
+    ]
+    assert f"--desired-value {wanted} " in line.advice
 
 
 def test_an_authority_without_key_identifiers_is_well_and_is_said() -> None:

@@ -81,7 +81,7 @@ def concurrency(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
                 "doctor.quota-increase",
                 service="lambda",
                 code=CONCURRENCY,
-                value=EVERY_ACCOUNT,
+                value=max(EVERY_ACCOUNT, needed),
                 region=lab.region,
             ),
         )
