@@ -25,6 +25,10 @@ QUOTAS = {
 }
 
 
+#: AWS's default of a quota of which a new account has less. AWS takes no request below it.
+DEFAULTS = {"L-B99A9384": 1000.0}
+
+
 class Quotas:
     """Public methods with the names of boto3's operations are operations of `service-quotas`."""
 
@@ -56,10 +60,11 @@ class Quotas:
                 "ResourceAlreadyExistsException",
                 "Only one open service quota increase request is allowed per quota.",
             )
-        if wanted <= quota["Value"]:
+        least = DEFAULTS.get(code, 0.0)
+        if wanted < least or wanted <= quota["Value"]:
+            than = f"default quota value of {least}" if wanted < least else "current quota value"
             raise AwsError(
-                "IllegalArgumentException",
-                f"You must provide a quota value greater than or equal to the current value of {quota['Value']:g}.",
+                "IllegalArgumentException", f"You must provide a quota value greater than the {than}"
             )
         named = {
             name: quota[name] for name in ("ServiceCode", "ServiceName", "QuotaCode", "QuotaName", "QuotaArn")

@@ -4,6 +4,7 @@ import json
 
 import botocore.session
 import pytest
+from botocore.exceptions import ClientError
 from botocore.validate import ParamValidator
 
 from tests.local.aws.eks_lab import GPU, Lab
@@ -204,3 +205,16 @@ def test_prices_and_quotas_can_be_read(aws):
     fee_of = [filters[0], {"Type": "CONTAINS", "Field": "usagetype", "Value": usage}]
     (fee,) = aws.call("pricing", "get_products", ServiceCode="AmazonEKS", Filters=fee_of)["PriceList"]
     assert '"USD": "0.0964900000"' in fee
+
+
+@pytest.mark.parametrize(("service", "code", "wanted", "words"), [
+    ("ec2", "L-DB2E81BA", 64, "You must provide a quota value greater than the current quota value"),
+    ("lambda", "L-B99A9384", 100, "You must provide a quota value greater than the default quota value of 1000.0"),
+])  # fmt: skip
+def test_a_request_for_no_more_than_the_account_or_every_account_has_is_refused(
+    aws, service: str, code: str, wanted: int, words: str
+) -> None:
+    quota = {"ServiceCode": service, "QuotaCode": code}
+    with pytest.raises(ClientError, match=f"IllegalArgumentException.*{words}"):
+        aws.call("service-quotas", "request_service_quota_increase", **quota, DesiredValue=wanted)
+    aws.call("service-quotas", "request_service_quota_increase", **quota, DesiredValue=1000)
