@@ -92,7 +92,7 @@ def test_one_of_two_nodes_is_paid_and_it_is_told_in_korean(lab: LabOnMoto) -> No
         lab, short(lab, came=1, hold=usd("4.948"), price_per_hour=Decimal("1.237")), language="ko"
     )
     assert found["Subject"] == "lab: Pool gpu closes with 1 of 2 nodes"
-    assert "gpu 풀이 노드 2개 중 1개로 닫힙니다" in found["Message"]
+    assert "gpu 풀이 노드 2개 중 1개만 확보한 상태로 닫힙니다" in found["Message"]
     assert "2.47 USD" in found["Message"]
 
 
