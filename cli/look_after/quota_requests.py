@@ -49,8 +49,12 @@ def request(lines: Sequence[DoctorLine], *, yes: bool, as_json: bool) -> list[In
         plan = map(str, increases)
         agree(plan, "Ask AWS for it?", "nothing was requested", as_json=as_json, must=must)
     for one in wanted:
-        quotas.ask(one.service, one.code, one.value)
-        tell(f"requested: {one.service}/{one.code} in {one.region}, {one.value}. AWS takes hours to days")
+        if quotas.ask(one.service, one.code, one.value):
+            tell(f"requested: {one.service}/{one.code} in {one.region}, {one.value}. AWS takes hours to days")
+        else:
+            tell(
+                f"not requested: AWS says that a request for {one.service}/{one.code} in {one.region} is open"
+            )
     return increases
 
 

@@ -58,7 +58,9 @@ def test_a_request_that_is_open_already_is_not_repeated() -> None:
     quotas = boto3.client("service-quotas", region_name=REGION)
     with Stubber(quotas) as stub:
         stub.add_client_error("request_service_quota_increase", "ResourceAlreadyExistsException")
-        QuotaRequests(quotas).ask("ec2", CODE, 16)
+        assert not QuotaRequests(quotas).ask("ec2", CODE, 16)
+        stub.add_response("request_service_quota_increase", {}, {**NAMES, "DesiredValue": 16})
+        assert QuotaRequests(quotas).ask("ec2", CODE, 16)
         stub.add_client_error("request_service_quota_increase", "QuotaExceededException", "too many are open")
         with pytest.raises(OutsideFailed, match="too many are open"):
             QuotaRequests(quotas).ask("ec2", CODE, 16)

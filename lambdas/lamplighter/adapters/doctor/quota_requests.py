@@ -29,15 +29,16 @@ class QuotaRequests:
         """The value that an open request asks for; None where none is open."""
         return next(self._open(service, code), None)
 
-    def ask(self, service: str, code: str, value: int) -> None:
-        """Ask for a value. A request that is open already is left as it is."""
+    def ask(self, service: str, code: str, value: int) -> bool:
+        """Ask for a value. False where a request is open already: it is left as it is, and may be for another value."""
         with outside("servicequotas:RequestServiceQuotaIncrease", f"{service}/{code}"):
             try:
                 self._quotas.request_service_quota_increase(
                     ServiceCode=service, QuotaCode=code, DesiredValue=value
                 )
             except self._quotas.exceptions.ResourceAlreadyExistsException:
-                return  # somebody else's, or ours where its answer got lost and the call was repeated
+                return False  # somebody else's, or ours where its answer got lost and the call was repeated
+        return True
 
     def _open(self, service: str, code: str) -> Iterator[float]:
         with outside("servicequotas:ListRequestedServiceQuotaChangeHistoryByQuota", f"{service}/{code}"):
