@@ -1,5 +1,6 @@
 """A lease that ends without all its nodes leaves one letter, in place of the notice that its pool closes."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +13,7 @@ from lamplighter.domain.audit.entry import CAPACITY, Entry
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
 from lamplighter.domain.capacity.shortage import of_refusal, short_of
-from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.commands.command import Command, Decision
 from lamplighter.domain.granting.free_times import read
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.schedules.schedule import close_command
@@ -44,13 +45,15 @@ def short(lab: LabOnMoto, came: int = 0, **more: Any) -> Any:
     return one
 
 
-def closed(lab: LabOnMoto, one: Any, **notify: Any) -> tuple[list[dict[str, Any]], dict[str, object]]:
+def closed(
+    lab: LabOnMoto, one: Any, order: Command | None = None, **notify: Any
+) -> tuple[list[dict[str, Any]], dict[str, object]]:
     """What its close sends, and the result of the step."""
     mailbox = Mailbox()
     known = Lab.model_validate({"name": "lab", "time_zone": "UTC", "notify": notify})
     services = NoticeServices(known, lab.capacity.ledger, Notices(mailbox.topic))
     lab.at(120)
-    done = announce({"command": close_command(one).to_json(), "results": {}}, services)
+    done = announce({"command": (order or close_command(one)).to_json(), "results": {}}, services)
     return mailbox.letters(), done
 
 
@@ -85,6 +88,17 @@ def test_it_is_sent_once_however_many_runs_close_the_lease(lab: LabOnMoto) -> No
     again, _ = closed(lab, one)
     assert again == []
     assert len(lab.entries("announced")) == 1
+
+
+def test_each_lease_has_its_own_where_the_close_does_not_name_it(lab: LabOnMoto) -> None:
+    for name in ("cli-1", "cli-2"):
+        one = short(lab, name=name)
+        lab.capacity.ledger.decide("gpu", Decision(f"open-{name}", "granted", "free", EIGHT, name))
+        undoing = replace(close_command(one), lease=None, opened_by=f"open-{name}")
+        sent, _ = closed(lab, one, undoing)
+        assert [letter["Subject"] for letter in sent] == ["lab: Pool gpu closes with 0 of 2 nodes"]
+        assert closed(lab, one, undoing)[0] == []
+    assert [entry.lease for entry in lab.entries("announced")] == ["cli-1", "cli-2"]
 
 
 def test_one_of_two_nodes_is_paid_and_it_is_told_in_korean(lab: LabOnMoto) -> None:

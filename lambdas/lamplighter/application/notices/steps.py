@@ -63,7 +63,7 @@ def announce(run: Mapping[str, object], notice_services: NoticeServices) -> dict
     if said.kind in {"open", "degraded", "failed"}:
         _write_down(pool, run, notice_services)
     granted = result(run, "Admit").get("lease") or result(run, "Extend").get("lease")
-    about = str(granted["id"]) if isinstance(granted, Mapping) else command.lease
+    about = str(granted["id"]) if isinstance(granted, Mapping) else said.lease or command.lease
     say = _say_once if said.kind == UNFILLED else _say
     return {**say(pool, said, about, notice_services), "subject": document(said.subject), **now_known}
 

@@ -47,6 +47,8 @@ class Announcement:
     """The subject in English, where `subject` is drawn already."""
     free: str = ""
     """Free times that Slack offers below it, as free_times.py writes them."""
+    lease: str | None = None
+    """The lease that it is about, where the command of the run need not name it."""
 
     def drawn(self, texts: Texts, clock: Clock) -> DrawnAnnouncement:
         """The notice in a language, with its instants by a clock."""

@@ -72,7 +72,7 @@ def letter(
         _later(later),
     )
     subject = reason("notice.unfilled.subject", pool=lease.pool, came=about.came, nodes=lease.nodes)
-    return Announcement(NAME, subject, text, free=written(later.free) if later else "")
+    return Announcement(NAME, subject, text, free=written(later.free) if later else "", lease=lease.id)
 
 
 def _later(later: Later | None) -> Said | None:
