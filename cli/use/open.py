@@ -93,7 +93,7 @@ def _answer(
         document={
             "lease": document(lease, deployed.zone) if lease else None,
             "earliest": written(earliest) if earliest else None,
-            "free": rows(free),
+            "free": rows(free or ()),
         },
     )
     if as_json:
@@ -107,8 +107,8 @@ def _answer(
         )
     if earliest is not None:
         printing.say(f"it would be granted from {printing.local(earliest, deployed.zone)} on")
-    for one in free:
+    for one in free or ():
         begins, ends = (printing.local(at, deployed.zone) for at in (one.begins, one.ends))
         printing.say(f"free: {begins} until {ends}")
-    if earliest is not None and not free:
+    if earliest is not None and free is not None and not free:
         printing.say("not free for so long in the coming week")

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lamplighter import clock
+from lamplighter.adapters.aws.ledger import items
 from lamplighter.domain.commands.command import Verb
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.people.person import Person
@@ -461,3 +462,22 @@ def test_who_has_all_they_may_have_ahead_is_offered_nothing(
     said = door.type("open 2 at 23:30 for 1h")
     assert "Nothing is free for that long until 2026-11-27 20:00 (Asia/Seoul)." in said["text"]
     assert list(buttons(said)) == ["tell-me"]
+
+
+@pytest.mark.parametrize("words", ["open 2 at 20:30 until 4500-01-01 12:00", "open 2 at 20:30 for 9999h"])
+def test_a_length_that_no_calendar_has_is_refused_and_nothing_is_offered(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+) -> None:
+    said = knocks(monkeypatch, tmp_path, full).type(words)
+    assert "Nothing is free for that long" in said["text"]
+
+
+def test_a_refusal_comes_also_where_free_times_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    door = knocks(monkeypatch, tmp_path, full)
+    door.lab.dynamodb.put_item(TableName="ledger", Item=items.item("LAB", "PAUSE#PEOPLE", {"since": "soon"}))
+    said = door.type("open 2 at 20:30 for 1h")
+    assert said["text"].startswith("Refused: pool gpu is full.")
+    assert list(buttons(said)) == ["tell-me"]
+    assert "Nothing is free" not in said["text"]

@@ -50,7 +50,7 @@ def _later(lease: Lease, notice_services: "NoticeServices") -> Later | None:
         lab = environment.as_kept(notice_services.lab, ledger)
         wish = replace(_like(lease), issued=now, expires=now + orders.EXPIRES_AFTER)
         free = next_free(lab, ledger, wish, now)
-        return Later(free, None if free else why_never(wish, ledger, lab, now))
+        return None if free is None else Later(free, None if free else why_never(wish, ledger, lab, now))
     except LamplighterError as error:
         logger().warning("the letter names no free times: %s", error)
         return None

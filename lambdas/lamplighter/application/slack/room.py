@@ -48,7 +48,7 @@ def room(context: RequestContext, command: Command, last: Lease) -> Room:
         allowed = roles.allowance(context.person, opened(context, command), slack_services.roles)
         wish = replace(command, allowance=allowed)
         free = next_free(slack_services.lab, slack_services.ledger, wish, slack_services.now())
-        return Room(0, earliest=whole.earliest, free=tuple(free), later=later)
+        return Room(0, earliest=whole.earliest, free=free, later=later)
 
     def is_granted(number: int) -> bool:
         part = replace(command, nodes=number)

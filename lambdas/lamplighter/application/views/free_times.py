@@ -3,6 +3,7 @@
 domain/granting/free_times.py decides.
 """
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -18,10 +19,12 @@ from lamplighter.domain.granting.free_times import FreeTime, PoolAhead
 from lamplighter.domain.granting.grant import FURTHEST_AHEAD
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.planner.live import Deployed
+from lamplighter.errors import LamplighterError
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
+_logger = logging.getLogger(__name__)
 A_WEEK = timedelta(days=7)
 """The range where nobody names its end."""
 SOON = timedelta(minutes=5)
@@ -78,17 +81,24 @@ def read(
     return sorted(found, key=attrgetter("begins", "pool"))
 
 
-def next_free(lab: "Lab", ledger: Ledger, wish: Command, now: datetime) -> list[FreeTime]:
-    """The next three times within a week at which a lease like this one would be granted beside the others."""
+def next_free(lab: "Lab", ledger: Ledger, wish: Command, now: datetime) -> Sequence[FreeTime] | None:
+    """The next three times within a week at which a lease like this one would be granted beside the others.
+
+    None where that cannot be found out now: an answer must not fail for what it offers beside.
+    """
     wish = replace(wish, opens=None, closes=None, lasting=wish.length or lab.guard.default_lease, add=True)
     since = free_times.from_whole(SOON, now + SOON)
-    found = read(lab, ledger, [wish], since, since + A_WEEK, now=now)
+    try:
+        found = read(lab, ledger, [wish], since, since + A_WEEK, now=now)
+    except LamplighterError as error:
+        _logger.warning("the free times are not known: %s", error)
+        return None
     return free_times.offered(found, wish.lasting or lab.guard.default_lease)
 
 
 def after_refusal(
     decision: Decision, command: Command, lab: "Lab", ledger: Ledger, now: datetime
-) -> Sequence[FreeTime]:
-    """What to offer in place of a refused opening; nothing after any other decision."""
+) -> Sequence[FreeTime] | None:
+    """What to offer in place of a refused opening, where it is known; nothing after any other decision."""
     refused = decision.outcome == "refused" and command.verb is Verb.OPEN
     return next_free(lab, ledger, command, now) if refused else ()

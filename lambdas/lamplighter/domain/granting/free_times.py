@@ -48,6 +48,8 @@ class PoolAhead:
 def free_times(wish: Command, ahead: PoolAhead, since: datetime, until: datetime) -> list[FreeTime]:
     """The stretches of [since, until) in which an open command with this length is granted, to the second."""
     terms, length = ahead.terms, wish.lasting or ahead.terms.default
+    if length > terms.longest:
+        return []
     since, last = since.replace(microsecond=0), until - length
 
     def granted(opens: datetime) -> bool:

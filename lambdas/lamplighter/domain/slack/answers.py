@@ -91,7 +91,7 @@ def decided(
     speech: Speech,
     *,
     experimental: bool = False,
-    free: Sequence[FreeTime] = (),
+    free: Sequence[FreeTime] | None = (),
 ) -> SlackAnswer:
     """The lab's decision; a refusal with [Tell me] and buttons for `free` times, as far as waiting helps.
 
@@ -122,8 +122,12 @@ def decided(
     return _offering(free, command, SlackAnswer(blocks.joined(lines), said, buttons), speech)
 
 
-def _offering(free: Sequence[FreeTime], command: Command, answer: SlackAnswer, speech: Speech) -> SlackAnswer:
+def _offering(
+    free: Sequence[FreeTime] | None, command: Command, answer: SlackAnswer, speech: Speech
+) -> SlackAnswer:
     """The same answer with a button for each free time; where waiting helps and there is none soon, it says so."""
+    if free is None:
+        return answer
     say, times = speech.texts.say, speech.times
     if free:
         offers = say("slack.free.next", zone=times.zone.key)

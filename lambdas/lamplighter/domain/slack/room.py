@@ -1,5 +1,6 @@
 """What an open pool can still give to a person who asks for nodes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +20,7 @@ class Room:
     """When the whole request would be granted."""
     approvable: bool = False
     """No role of the person allows it, but an approver may."""
-    free: tuple[FreeTime, ...] = ()
-    """When the whole request would be granted as a lease of its own, beside `earliest`."""
+    free: Sequence[FreeTime] | None = ()
+    """When the whole request would be granted as a lease of its own, beside `earliest`; None: not known."""
     later: tuple[datetime, ...] = ()
     """The later ends that the lease which ends last can have."""
