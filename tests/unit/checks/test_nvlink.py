@@ -38,6 +38,7 @@ def edited(old: str, new: str, gpu: int = 3) -> str:
     return "GPU ".join(parts)
 
 
+FIRST, REST = ALL_UP.partition("GPU 1:")[0], ALL_UP.partition("GPU 2:")[2]
 NO_LINKS = "".join(f"\t Link {number}: 26.562 GB/s\n" for number in range(18))
 
 
@@ -54,6 +55,8 @@ NO_LINKS = "".join(f"\t Link {number}: 26.562 GB/s\n" for number in range(18))
     (edited("Link 5:", "Link 4:"), NOT_PROVEN, "Link 4"),
     (said.nvlink(gpus=7), NOT_PROVEN, "126 of 144 NVLinks are listed"),
     (ALL_UP.partition("GPU 7")[0] + "GPU 3" + ALL_UP.partition("GPU 7")[2], NOT_PROVEN, "3"),
+    # The links of GPU 0 once more, where those of GPU 1 should be.
+    (f"{FIRST}GPU 1: NVIDIA H100 80GB HBM3\n{FIRST}GPU 2:{REST}", NOT_PROVEN, "GPU 0"),
     ("", NOT_PROVEN, "0 of 144 NVLinks are listed"),
     ("NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.", FAILED, "NVIDIA-SMI has failed"),
 ])  # fmt: skip

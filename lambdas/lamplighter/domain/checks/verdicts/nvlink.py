@@ -79,14 +79,15 @@ def _read(text: str) -> _Printed:
     none_up, strange, gpu = [], [], ""
     for line in lines(text):
         header, link = _GPU.fullmatch(line.text), _LINK.fullmatch(line.text)
-        if header and header[1] not in speeds:
+        new = header is not None and header[1] not in speeds
+        if header and new:
             gpu = header[1]
             speeds[gpu] = {}
         if _NONE_UP.search(line.text):
             none_up.append(gpu)
         elif link and gpu and link[1] not in speeds[gpu]:
             speeds[gpu][link[1]] = float(link[3] or 0)
-        elif line.text.strip() and not (header and not speeds[gpu]):
+        elif line.text.strip() and not new:
             strange.append(line.text)
     return _Printed(speeds, tuple(none_up), strange[0] if strange else "")
 
