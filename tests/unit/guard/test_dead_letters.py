@@ -61,7 +61,7 @@ def pages(counts: Mapping[int, int]) -> list[int]:
     """The minutes at which sweeps page that find so many messages at these minutes."""
     before, paged = None, []
     for minutes, count in counts.items():
-        before = incident(before, EIGHT + timedelta(minutes=minutes))
+        before = incident(before, count, EIGHT + timedelta(minutes=minutes))
         if before.pages_again(count):
             paged.append(minutes)
             before = before.paged(count)
@@ -75,6 +75,10 @@ def test_the_same_ones_page_every_day_and_one_more_in_each_sweep_ever_more_rarel
     assert pages({minutes: minutes + 1 for minutes in sweeps}) == [
         0, 15, HOUR, 4 * HOUR, A_DAY + 4 * HOUR, 2 * A_DAY + 4 * HOUR,
     ]  # fmt: skip
+
+
+def test_what_comes_after_some_were_taken_out_is_news() -> None:
+    assert pages({0: 5, 5: 2, 10: 2, 15: 2, 20: 3, 25: 3, 30: 3}) == [0, 20]
 
 
 def test_after_a_purge_as_many_as_before_are_news(queue: Queue) -> None:
@@ -96,8 +100,8 @@ def test_one_that_somebody_is_reading_is_still_there(queue: Queue) -> None:
 
 
 def test_of_two_sweeps_at_once_one_pages(lab: LabOnMoto) -> None:
-    ledger, first = lab.capacity.ledger, incident(None, EIGHT)
-    later = incident(first, EIGHT + timedelta(minutes=5))
+    ledger, first = lab.capacity.ledger, incident(None, 1, EIGHT)
+    later = incident(first, 1, EIGHT + timedelta(minutes=5))
 
     assert ledger.note_dead_letters(first, None)
     assert not ledger.note_dead_letters(first, None)

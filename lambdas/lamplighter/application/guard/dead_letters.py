@@ -22,7 +22,7 @@ def page_dead_letters(guard_services: GuardServices) -> None:
     capacity = guard_services.capacity
     lab, ledger, now = capacity.lab, capacity.ledger, capacity.now()
     before = ledger.dead_letters()
-    current = incident(before, now)
+    current = incident(before, count, now)
     # Of two sweeps at once one pages.
     if not ledger.note_dead_letters(current, before) or not current.pages_again(count):
         return

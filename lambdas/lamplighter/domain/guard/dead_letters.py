@@ -21,7 +21,7 @@ class DeadLetterIncident:
     pages: int = 0
     paged_at: datetime | None = None
     count: int = 0
-    """How many messages the last page told of."""
+    """How many of the messages that the last page told of may be left."""
 
     def pages_again(self, count: int) -> bool:
         """Whether so many messages page now."""
@@ -35,8 +35,8 @@ class DeadLetterIncident:
         return replace(self, pages=self.pages + 1, paged_at=self.seen, count=count)
 
 
-def incident(before: DeadLetterIncident | None, now: datetime) -> DeadLetterIncident:
-    """The incident of a sweep that found messages: the one of the sweeps before, or a new one."""
+def incident(before: DeadLetterIncident | None, count: int, now: datetime) -> DeadLetterIncident:
+    """The incident of a sweep that found so many messages: the one of the sweeps before, or a new one."""
     if before is None or now - before.seen > EMPTY_AFTER:
         return DeadLetterIncident(now, now)
-    return replace(before, seen=now)
+    return replace(before, seen=now, count=min(before.count, count))
