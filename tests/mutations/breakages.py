@@ -1093,8 +1093,8 @@ BREAKAGES = (
         1,
         "exporters that are slow take the time of the other pools",
         f"{APPLICATION}/guard/kubernetes.py",
-        "            if guard_services.waited_for_exporters >= EXPORTER_SECONDS:\n",
-        "            if False:\n",
+        " and guard_services.waited_for_exporters < EXPORTER_SECONDS",
+        "",
         tests="tests/unit/guard/test_gpu_use.py",
     ),
     Breakage(

@@ -83,8 +83,8 @@ def by_gpu(lab: LabOnMoto) -> LabOnMoto:
     return lab
 
 
-def export(lab: LabOnMoto, namespace: str) -> None:
-    lab.cluster.add_pod("exporter", "i-1")
+def export(lab: LabOnMoto, namespace: str, instance: str = "i-1") -> None:
+    lab.cluster.add_pod("exporter", instance)
     pod = lab.cluster.pods[-1]
     pod["metadata"] |= {"namespace": namespace, "labels": {"app": "nvidia-dcgm-exporter"}}
     pod["status"]["conditions"] = [{"type": "Ready", "status": "True"}]
@@ -117,21 +117,27 @@ def test_a_held_gpu_may_be_idle_and_a_reading_that_did_not_come_is_not(
     assert bool(by_gpu.guard_services.unread) is isinstance(answer, LamplighterError)
 
 
-@pytest.mark.parametrize("answer", [OutsideFailed("no answer in 8 s"), IDLE])
-def test_exporters_that_are_silent_or_slow_take_no_sweep_its_time(
-    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch, answer: str | LamplighterError
+def slow(
+    lab: LabOnMoto, seconds: int, answer: str | LamplighterError, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`monotonic` reads the lab's clock where `sleep` is the lab's too."""
     monkeypatch.setenv("LAMPLIGHTER_SLEEP", "http://127.0.0.1:1")
-    begun = by_gpu.capacity.now()
 
     def ask(_method: str, _path: str, **_: Any) -> KubernetesResponse:
-        stop_at(by_gpu.clock, by_gpu.capacity.now() + timedelta(seconds=8))
+        stop_at(lab.clock, lab.capacity.now() + timedelta(seconds=seconds))
         if isinstance(answer, LamplighterError):
             raise answer
         return KubernetesResponse(200, answer)
 
-    monkeypatch.setattr(by_gpu.cluster, "ask", ask)
+    monkeypatch.setattr(lab.cluster, "ask", ask)
+
+
+@pytest.mark.parametrize("answer", [OutsideFailed("no answer in 8 s"), IDLE])
+def test_exporters_that_are_silent_or_slow_take_no_sweep_its_time(
+    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch, answer: str | LamplighterError
+) -> None:
+    begun = by_gpu.capacity.now()
+    slow(by_gpu, 8, answer, monkeypatch)
     lab_facts = gather_lab(by_gpu.guard_services)
     for _pool in range(9):
         gather(by_gpu.guard_services, "gpu", lab_facts)
@@ -157,6 +163,23 @@ def test_the_count_begins_again_after_readings_that_did_not_come(
     assert facts(by_gpu).idle_since is None
     came = by_gpu.at(26)
     serve(by_gpu, IDLE, monkeypatch)
+    assert facts(by_gpu).idle_since == came
+
+
+def test_a_busy_gpu_counts_where_no_time_is_left_for_the_other_nodes(
+    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve(by_gpu, IDLE, monkeypatch)
+    assert facts(by_gpu).idle_since == EIGHT
+    by_gpu.at(5)
+    by_gpu.cluster.add_node("i-2")
+    export(by_gpu, "gpu-operator", "i-2")
+    slow(by_gpu, 31, BUSY, monkeypatch)
+    assert facts(by_gpu).idle_since is None
+
+    came = by_gpu.at(10)
+    serve(by_gpu, IDLE, monkeypatch)
+    by_gpu.cluster.nodes.pop()
     assert facts(by_gpu).idle_since == came
 
 

@@ -148,10 +148,10 @@ def _busy(
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
         for node in nodes:
-            if guard_services.waited_for_exporters >= EXPORTER_SECONDS:
-                return None
-            with guard_services.waiting_for_exporters():
-                text = gpu_metrics.read(connection, exporters[node.name]) if node.name in exporters else None
+            text = None
+            if node.name in exporters and guard_services.waited_for_exporters < EXPORTER_SECONDS:
+                with guard_services.waiting_for_exporters():
+                    text = gpu_metrics.read(connection, exporters[node.name])
             known = gpu_type(node.instance_type)
             readings.append((known.gpus if known else 1, busy_gpus(text or "")))
         _note_use(guard_services, facts, readings)
