@@ -4,8 +4,10 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import boto3
 import pytest
 
+from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import announce
@@ -20,7 +22,7 @@ from lamplighter.domain.schedules.schedule import close_command
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Sentences, reason
 from tests.builders.leases import EIGHT, HOUR, MINUTE, usd
-from tests.unit.lab_on_moto import LabOnMoto
+from tests.unit.lab_on_moto import LEDGER, LabOnMoto
 from tests.unit.notices.test_notices import Mailbox
 
 WORDS = (
@@ -131,4 +133,12 @@ def test_a_lease_whose_nodes_came_or_were_never_ordered_is_told_as_ever(
     one = lab.lease() if came is None else short(lab, came)
     [found], done = closed(lab, one)
     assert done["kind"] == "closing"
+    assert found["Subject"] == "lab: Pool gpu is closing"
+
+
+def test_where_the_trail_cannot_be_read_the_pool_is_closing_as_ever(lab: LabOnMoto) -> None:
+    one = short(lab)
+    odd = items.item("POOL#gpu", f"{items.AUDIT}{items.sortable(EIGHT)}#odd", {"details": "{"})
+    boto3.client("dynamodb").put_item(TableName=LEDGER, Item=odd)
+    [found], _ = closed(lab, one)
     assert found["Subject"] == "lab: Pool gpu is closing"

@@ -25,12 +25,20 @@ BEFORE = timedelta(hours=1)
 
 
 def letter(leases: Sequence[Lease], why: Said, notice_services: "NoticeServices") -> "Announcement | None":
-    """The letter, if the one lease that ends never got all its nodes."""
+    """The letter, if the one lease that ends never got all its nodes, as far as that can be found out now."""
     if len(leases) != 1:
         return None
+    try:
+        return _letter(leases[0], why, notice_services)
+    except LamplighterError as error:
+        logger().warning("whether the lease got its nodes is not known: %s", error)
+        return None
+
+
+def _letter(lease: Lease, why: Said, notice_services: "NoticeServices") -> "Announcement | None":
     from lamplighter.domain.views.lease_view import cost_so_far  # noqa: PLC0415 -- most closes need none of it
 
-    [lease], ledger, now = leases, notice_services.ledger, notice_services.now()
+    ledger, now = notice_services.ledger, notice_services.now()
     trail = ledger.audit(lease.pool, lease.opens - BEFORE)
     about = unfilled.unfilled(lease, ledger.progress(lease.pool, lease.id), trail)
     if about is None:
@@ -46,14 +54,10 @@ def _later(lease: Lease, notice_services: "NoticeServices") -> Later | None:
     from lamplighter.application.views.free_times import next_free  # noqa: PLC0415
 
     ledger, now = notice_services.ledger, notice_services.now()
-    try:
-        lab = environment.as_kept(notice_services.lab, ledger)
-        wish = replace(_like(lease), issued=now, expires=now + orders.EXPIRES_AFTER)
-        free = next_free(lab, ledger, wish, now)
-        return None if free is None else Later(free, None if free else why_never(wish, ledger, lab, now))
-    except LamplighterError as error:
-        logger().warning("the letter names no free times: %s", error)
-        return None
+    lab = environment.as_kept(notice_services.lab, ledger)
+    wish = replace(_like(lease), issued=now, expires=now + orders.EXPIRES_AFTER)
+    free = next_free(lab, ledger, wish, now)
+    return None if free is None else Later(free, None if free else why_never(wish, ledger, lab, now))
 
 
 def _like(lease: Lease) -> Command:
