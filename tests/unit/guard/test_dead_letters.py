@@ -111,9 +111,10 @@ def test_of_two_sweeps_at_once_one_pages(lab: LabOnMoto) -> None:
 
 def test_a_page_that_nobody_took_comes_with_the_next_sweep(lab: LabOnMoto, queue: Queue) -> None:
     queue.takes()
-    assert queue.sweep(0, unheard(lab)) == []
+    for minutes in range(0, 4 * HOUR, 5):
+        assert queue.sweep(minutes, unheard(lab)) == []
 
-    assert len(queue.sweep(5)) == 1
+    assert len(queue.sweep(4 * HOUR)) == len(queue.sweep(4 * HOUR + 5)) == 1
 
 
 def test_a_sweep_that_cannot_count_them_has_no_heartbeat(lab: LabOnMoto) -> None:

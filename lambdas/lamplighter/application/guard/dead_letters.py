@@ -5,7 +5,7 @@ Where no sweep ends well, another alarm pages.
 """
 
 from lamplighter.application.guard.services import GuardServices
-from lamplighter.application.single_notice import once
+from lamplighter.application.single_notice import LATE, once
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.commands.command import WHOLE_LAB
 from lamplighter.domain.guard.dead_letters import incident
@@ -29,9 +29,11 @@ def page_dead_letters(guard_services: GuardServices) -> None:
     what = reason("notice.dead-letters.subject", count=count)
     why = reason("notice.dead-letters.text", queue=f"{lab.name}-dead-letters")
     announcement = Announcement("guard", what, reason_sentence(why))
+    # An entry of the trail that is late counts as told: a page that nobody takes for so long has a new one.
+    again = (now - current.since) // LATE
     if once(
         ledger,
-        f"dead-letters-{current.since:%Y%m%dT%H%M%S}-{current.pages}",
+        f"dead-letters-{current.since:%Y%m%dT%H%M%S}-{current.pages}-{again}",
         Entry(now, next(iter(lab.pools)), "noted", "guard", what, why),
         lambda: guard_services.page(WHOLE_LAB, announcement),
     ):
