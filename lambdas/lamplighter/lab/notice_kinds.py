@@ -35,6 +35,7 @@ class NoticeKind:
     """Whether it is a new message in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
+UNFILLED = "unfilled"
 KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("open", "A pool is open and its GPUs are proven.", Ping.LATE),
     NoticeKind("degraded", "A pool is open with less than was asked for, or not proven.", Ping.ALWAYS),
@@ -49,7 +50,7 @@ KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("ends-early", "The guard will end a lease early, and why.", Ping.IN_USE),
     NoticeKind("closing", "A pool is closing, and why."),
     NoticeKind(
-        "unfilled",
+        UNFILLED,
         "A lease ends without all its nodes, for a shortage outside: what was tried, AWS's words, the cost, and the"
         " next free times. It comes in place of `closing`.",
         Ping.ALWAYS,

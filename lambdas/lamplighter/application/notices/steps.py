@@ -10,7 +10,6 @@ from datetime import datetime
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment, metrics
 from lamplighter.application.logs import logger
-from lamplighter.application.notices import unfilled
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
 from lamplighter.application.single_notice import once
@@ -28,9 +27,9 @@ from lamplighter.domain.notices import announcement, notification
 from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.notices.announcement import Announcement
 from lamplighter.domain.notices.phrases import clock_of_day
-from lamplighter.domain.notices.unfilled import NAME as UNFILLED
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
+from lamplighter.lab.notice_kinds import UNFILLED
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import reason
@@ -224,6 +223,8 @@ def _write_down(pool: str, run: Mapping[str, object], notice_services: NoticeSer
 
 
 def _closing(pool: str, command: Command, notice_services: NoticeServices) -> Announcement | None:
+    from lamplighter.application.notices import unfilled  # noqa: PLC0415 -- most runs of the function close nothing
+
     opened = notice_services.ledger.command(pool, command.opened_by) if command.opened_by else None
     leases = notice_services.ledger.leases(pool)
     decided = closing.decide(command, opened.granted if opened else None, leases, notice_services.now())

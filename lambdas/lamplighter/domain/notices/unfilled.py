@@ -17,9 +17,8 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Progress, Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.lab.notice_kinds import UNFILLED
 from lamplighter.reasons.reason import Said, paragraph, reason
-
-NAME = "unfilled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ def letter(
         _later(later),
     )
     subject = reason("notice.unfilled.subject", pool=lease.pool, came=about.came, nodes=lease.nodes)
-    return Announcement(NAME, subject, text, free=written(later.free) if later else "", lease=lease.id)
+    return Announcement(UNFILLED, subject, text, free=written(later.free) if later else "", lease=lease.id)
 
 
 def _later(later: Later | None) -> Said | None:
