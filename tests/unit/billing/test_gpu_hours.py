@@ -48,6 +48,10 @@ def test_leases_share_the_nodes_by_their_numbers_and_others_have_the_rest() -> N
     one, three = lease("one", nodes=1), lease("three", nodes=3)
     assert [part(each, (one, three), 4) for each in (one, three)] == [0.25, 0.75]
     assert part(one, (one,), 2) == 0.5
+    # As money does, the nodes that are there go to the earlier opening first.
+    later = lease("later", opens=30, nodes=2)
+    assert [part(each, (later, one), 1) for each in (one, later)] == [1, 0]
+    assert [part(each, (later, one), 2) for each in (one, later)] == [0.5, 0.5]
     assert part(three, (three,), 1) == 1
 
 

@@ -52,5 +52,6 @@ class GpuHours:
 
 
 def part(lease: Lease, leases: tuple[Lease, ...], nodes: int) -> float:
-    """The part of the pool's nodes that belongs to one of the leases in force: nodes are shared by their numbers."""
-    return lease.wanted / max(nodes, sum(each.wanted for each in leases), 1)
+    """The part of the pool's nodes that a lease in force pays for: the earlier opening has its nodes first."""
+    before = sum(each.wanted for each in leases if (each.opens, each.id) < (lease.opens, lease.id))
+    return max(0, min(lease.wanted, nodes - before)) / max(nodes, 1)
