@@ -25,8 +25,8 @@ RUNBOOK = {
         "The run of `<lab>-failsafe` names the pool in its input, and its last step says what failed. Run"
         " `lamplighter close POOL --yes --wait` for it, and check EC2 until the pool is at zero."
     ),
-    "events-dead-letters": (
-        "Read the queue `<lab>-events-dead-letters` without deleting: a request has the sender's `detail`, anything"
+    "dead-events": (
+        "Read the queue `<lab>-dead-events` without deleting: a request has the sender's `detail`, anything"
         " else is a run that told nothing. Pools open and close meanwhile. Then purge the queue, which ends the alarm."
     ),
     "slack-requests": (

@@ -108,7 +108,7 @@ class Names:
 
     @property
     def events_dead_letters(self) -> str:
-        return f"{self.lab}-events-dead-letters"
+        return f"{self.lab}-dead-events"
 
     @property
     def slack_requests(self) -> str:

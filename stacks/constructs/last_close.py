@@ -61,7 +61,7 @@ class LastClose(Construct):
         self.workflow = state_machine(
             self,
             "Workflow",
-            workflow="last-close",
+            workflow="destroy",
             names=names,
             start=each.next(answer),
             comment="Closes every pool before the controller is destroyed, and answers CloudFormation",

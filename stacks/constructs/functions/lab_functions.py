@@ -227,7 +227,7 @@ class LabFunctions(Construct):
             "deploy",
             "Deploy steps: plans at once, closes every pool before the controller goes",
             {
-                "LAST_CLOSE_ARN": names.workflow_arn("last-close"),
+                "LAST_CLOSE_ARN": names.workflow_arn("destroy"),
                 "PLANNER_FUNCTION_ARN": names.function_arn("planner"),
                 "GUARD_FUNCTION_ARN": names.function_arn("guard"),
                 "SWEPT_TOPIC_ARN": channels.swept.topic_arn,
@@ -236,7 +236,7 @@ class LabFunctions(Construct):
                 p.keeping_the_ledger(),
                 *p.capacity.seeing(),
                 *p.taking_locks_off(),
-                p.starting("last-close"),
+                p.starting("destroy"),
                 p.invoking("guard", "planner"),
                 Grants(
                     ["cloudwatch:GetMetricStatistics"],

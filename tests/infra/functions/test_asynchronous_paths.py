@@ -31,7 +31,7 @@ def targets(controller: Template) -> Iterator[tuple[str, Resource]]:
 def test_every_rule_gives_up_in_time_and_into_the_queue(controller: Template) -> None:
     of_the_lab, of_the_bus = (
         controller.name("AWS::SQS::Queue", QueueName=f"gpu-lab-{name}")
-        for name in ("dead-letters", "events-dead-letters")
+        for name in ("dead-letters", "dead-events")
     )
     seen = set()
     for name, target in targets(controller):

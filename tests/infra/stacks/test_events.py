@@ -157,7 +157,7 @@ def queue(stack: Template, name: str) -> Resource:
 
 
 def test_requests_wait_in_a_queue_and_what_fails_for_good_is_kept(stack: Template) -> None:
-    requests, dead = queue(stack, "event-requests"), queue(stack, "events-dead-letters")
+    requests, dead = queue(stack, "event-requests"), queue(stack, "dead-events")
 
     assert requests["MessageRetentionPeriod"] == 24 * 3600
     assert requests["RedrivePolicy"]["maxReceiveCount"] == 5
@@ -216,7 +216,7 @@ def test_an_event_that_is_not_delivered_ends_in_the_dead_letters(stack: Template
 def test_people_are_paged_where_anything_failed_for_good(stack: Template) -> None:
     alarm = stack.one("AWS::CloudWatch::Alarm")
 
-    assert alarm["AlarmName"] == "gpu-lab-events-dead-letters"
+    assert alarm["AlarmName"] == "gpu-lab-dead-events"
     assert (alarm["MetricName"], alarm["Threshold"]) == ("ApproximateNumberOfMessagesVisible", 1)
     assert named(alarm["Dimensions"], "DeadLetters")
     assert named(alarm["AlarmActions"], "ChannelsPages")

@@ -198,5 +198,5 @@ def _validator(detail_type: str) -> Draft202012Validator:
 
 
 def _dead_letters(day: LabDay) -> str:
-    name = f"{day.lab.name}-events-dead-letters"
+    name = f"{day.lab.name}-dead-events"
     return str(day.api("sqs").get_queue_url(QueueName=name)["QueueUrl"])

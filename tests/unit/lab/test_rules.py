@@ -225,14 +225,3 @@ def test_what_would_fail_later_on_aws_is_refused_now(text: str, key: str) -> Non
 )
 def test_what_fits_is_good(text: str) -> None:
     assert refusals(text) == []
-
-
-@pytest.mark.parametrize("ending", ["events", "last"])
-def test_a_lab_has_no_name_of_which_another_one_has_a_queue_or_a_workflow(ending: str) -> None:
-    found = parse(f"name: gpu-{ending}\n", "f")
-
-    assert not isinstance(found, Lab)
-    assert [f"{problem.key}: {problem.text}" for problem in found] == [
-        f"name: ends in -{ending}: a lab gpu of the same account has names of this one; write another"
-    ]
-    assert isinstance(parse(f"name: {ending}\n", "f"), Lab)

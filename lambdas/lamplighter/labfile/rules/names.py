@@ -39,21 +39,11 @@ _TAGS_OF_KARPENTER = frozenset(
         "karpenter.sh/nodepool",
     }
 )
-ENDINGS = ("-events", "-last")
-"""The queue `<lab>-dead-letters` of a lab `x-events` would be `<lab>-events-dead-letters` of a lab `x`, and the
-workflow `<lab>-close` of a lab `x-last` its `<lab>-last-close`. A test looks for such names in the templates."""
 NODE_POOL_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
 def misfits(lab: Lab) -> Iterator[Misfit]:
     """Each name that AWS or Kubernetes would refuse, and each name that is used twice."""
-    for ending in ENDINGS:
-        if lab.name.endswith(ending):
-            other = lab.name.removesuffix(ending)
-            yield Misfit(
-                ("name",),
-                f"ends in {ending}: a lab {other} of the same account has names of this one; write another",
-            )
     yield from _tags(lab.tags)
     yield from _tags_of_karpenter(lab)
     yield from _node_groups(lab)
