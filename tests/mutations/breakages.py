@@ -1077,8 +1077,8 @@ BREAKAGES = (
         5,
         "GPUs whose use is not known are idle",
         f"{APPLICATION}/guard/kubernetes.py",
-        "    if in_use is None:\n        return None\n",
-        "",
+        "not limited or in_use is None",
+        "not limited",
         tests="tests/unit/guard/test_gpu_use.py",
     ),
     Breakage(

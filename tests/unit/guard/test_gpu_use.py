@@ -117,6 +117,17 @@ def test_a_held_gpu_may_be_idle_and_a_reading_that_did_not_come_is_not(
     assert bool(by_gpu.guard_services.unread) is isinstance(answer, LamplighterError)
 
 
+def test_a_sweep_is_well_without_a_reading_that_only_a_receipt_would_show(
+    by_gpu: LabOnMoto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    by_gpu.capacity.lab = Lab.model_validate(
+        {"name": "lab", "guard": {"idle_by": "gpu", "idle_after": "off"}}
+    )
+    serve(by_gpu, Forbidden("pods is forbidden"), monkeypatch)
+
+    assert (facts(by_gpu).idle_since, by_gpu.guard_services.unread) == (None, [])
+
+
 def slow(
     lab: LabOnMoto, seconds: int, answer: str | LamplighterError, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,17 +94,13 @@ def _idle_since(
     if pods is None:
         return None
     if facts.idle_by == "gpu":
-        in_use = _busy(guard_services, facts, nodes, pods)
+        in_use = _busy(guard_services, facts, nodes, pods, needed=bool(limited))
     else:
         in_use = any(pod.accelerated and not pod.finished for pod in pods)
-    if not limited:
+    if not limited or in_use is None:
         return None
-    if in_use is None:
-        return None
-    ledger, since = (
-        guard_services.capacity.ledger,
-        idle_since(state, facts.now, held=in_use or not exists),
-    )
+    ledger = guard_services.capacity.ledger
+    since = idle_since(state, facts.now, held=in_use or not exists)
     if since is not None:
         ledger.note_idle(facts.pool, since, facts.now)
     elif state.idle_since is not None:
@@ -132,11 +128,16 @@ def _note_gpus(
 
 
 def _busy(
-    guard_services: GuardServices, facts: PoolFacts, nodes: "Sequence[NodeFacts]", pods: "Sequence[PodFacts]"
+    guard_services: GuardServices,
+    facts: PoolFacts,
+    nodes: "Sequence[NodeFacts]",
+    pods: "Sequence[PodFacts]",
+    *,
+    needed: bool,
 ) -> bool | None:
     """Whether a GPU of these nodes is busy, by the exporter on each; None where it is not known.
 
-    The ledger keeps the reading for the receipts of the leases in force.
+    The ledger keeps the reading for the receipts of the leases in force. It is `needed` where it may end one of them.
     """
     from lamplighter.adapters.kubernetes import gpu_metrics  # noqa: PLC0415 -- few labs ask for it
     from lamplighter.domain.gpu.gpu_use import any_busy, busy_gpus  # noqa: PLC0415
@@ -144,7 +145,7 @@ def _busy(
     connection, lab = guard_services.kubernetes(), guard_services.capacity.lab
     if connection is None:
         return None
-    with guard_services.reading(f"pool {facts.pool}, utilisation"):
+    with guard_services.reading(f"pool {facts.pool}, utilisation", needed=needed):
         exporters = {pod.node: pod for pod in pods if gpu_metrics.is_exporter(pod, lab.exporter_namespace)}
         readings = []
         for node in nodes:

@@ -110,9 +110,12 @@ class GuardServices:
         self.unread.clear()
 
     @contextmanager
-    def reading(self, what: str) -> Iterator[None]:
-        """Go on without what cannot be read here. One who asks for patience is asked again by the next sweep."""
-        with going_on(self.unread, what):
+    def reading(self, what: str, *, needed: bool = True) -> Iterator[None]:
+        """Go on without what cannot be read here. One who asks for patience is asked again by the next sweep.
+
+        Without what is not needed a sweep counts as one that succeeded.
+        """
+        with going_on(self.unread if needed else [], what):
             try:
                 yield
             except TryLater as later:
