@@ -12,7 +12,15 @@ from typing import Any
 from tests.world.chat import SLACK
 from tests.world.faults import DISTORTIONS, Fault
 from tests.world.history import Play, Step
-from tests.world.judge.needed import LIED_ABOUT, NODE_GROUPS, ONLY_SOURCES, needed_by
+from tests.world.judge.needed import (
+    INSTANCES,
+    LIED_ABOUT,
+    NODE_GROUPS,
+    NODE_POOLS,
+    ONLY_SOURCES,
+    ZERO_ON,
+    needed_by,
+)
 from tests.world.labs import FIRST_SWEEP, of_kinds
 from tests.world.our_code import forget_workers
 from tests.world.programs import EVENTS
@@ -76,8 +84,7 @@ class Evening:
             found += [f"law 1: the guard left {left} running" for left in self._running(guarded)]
             self._end()
             self.play.settle()
-            believed = [each for each in laws.finish() if not (self._lied_to and LIED_ABOUT.match(each))]
-            return [*found, *believed]
+            return [*found, *(each for each in laws.finish() if not self._follows_from_a_lie(each))]
 
     def _begin(self) -> None:
         forget_workers()
@@ -101,10 +108,14 @@ class Evening:
             if fault.of in {(), names_of(pool)}
         )
 
-    @property
-    def _lied_to(self) -> bool:
-        """Whether an answer that nothing else contradicts was false."""
-        return any(fault.call in ONLY_SOURCES and fault.kind in DISTORTIONS for fault in self.faults)
+    def _follows_from_a_lie(self, broken: str) -> bool:
+        """Whether it follows from a false answer that nothing else contradicts."""
+        lies = [fault for fault in self.faults if fault.call in ONLY_SOURCES and fault.kind in DISTORTIONS]
+        if zero := ZERO_ON.match(broken):
+            pool = zero[1]
+            listed = [fault for fault in lies if fault.call == INSTANCES and fault.of in {(), names_of(pool)}]
+            return bool(listed) and self.kinds[pool] in NODE_POOLS
+        return bool(lies) and LIED_ABOUT.match(broken) is not None
 
     def _running(self, pools: Sequence[str]) -> Iterator[str]:
         for pool in pools:

@@ -42,6 +42,18 @@ def test_an_instance_has_cost_until_its_termination_began(state: str, ended: dat
     assert found.ended == ended
 
 
+@pytest.mark.parametrize("reservation", [
+    {},
+    {"Instances": [{"LaunchTime": LAUNCHED, "State": {"Name": "terminated"}}]},
+])  # fmt: skip
+def test_half_of_an_answer_does_not_say_that_nothing_is_left(reservation: dict[str, object]) -> None:
+    ec2 = boto3.client("ec2", region_name="ap-northeast-2")
+    with Stubber(ec2) as stub:
+        stub.add_response("describe_instances", {"Reservations": [reservation]})
+        with pytest.raises(OutsideFailed):
+            Instances(ec2).tagged(POOL, "lab/lab-gpu")
+
+
 def test_every_list_asks_for_the_instances_that_ec2_hides() -> None:
     """Those of EKS Auto Mode: a list without them would prove zero while they bill."""
     ec2 = boto3.client("ec2", region_name="ap-northeast-2")

@@ -125,7 +125,8 @@ def described(ec2: "EC2Client", tags: Mapping[str, str]) -> "Iterator[InstanceTy
     )
     for page in pages:
         for reservation in page["Reservations"]:
-            yield from reservation.get("Instances", [])
+            # EC2 describes none without instances. A half answer is not known, or nodes would not be there.
+            yield from reservation["Instances"]
 
 
 def _tags(found: "InstanceTypeDef") -> dict[str, str]:
@@ -138,7 +139,7 @@ def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
     return checked(
         Instance(
-            id=found.get("InstanceId", ""),
+            id=found["InstanceId"],
             type=found.get("InstanceType", ""),
             zone=found.get("Placement", {}).get("AvailabilityZone", ""),
             state=state,
