@@ -1,7 +1,7 @@
 """Why an event of a course calendar cannot open a pool, as a reason; None where it can."""
 
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, TypeAlias
 
 from lamplighter.adapters.calendars import recurrence
@@ -82,6 +82,10 @@ def _is_floating(at: Any) -> bool:  # noqa: ANN401 -- a date, a time, or a perio
 def _end_fault(event: Component) -> Reason | None:
     if "DTEND" in event and not isinstance(event["DTEND"].dt, datetime):
         return reason("calendar.event.ends-on-a-day")
+    length = event["DURATION"].dt if "DURATION" in event else timedelta()
+    end = event["DTEND"].dt if "DTEND" in event else event["DTSTART"].dt + length
+    if end.year > LAST_YEAR:  # a later start of the event and so long a time might be no date
+        return reason("calendar.event.unreadable")
     if "RECURRENCE-ID" in event and not isinstance(event["RECURRENCE-ID"].dt, date):
         return reason("calendar.event.unreadable")
     if "RECURRENCE-ID" in event and event["RECURRENCE-ID"].params.get("RANGE", "").upper() == "THISANDPRIOR":
@@ -99,15 +103,15 @@ def _dates_fault(event: Component) -> Reason | None:
         return reason("calendar.event.exdate")
     if "EXRULE" in event:
         return reason("calendar.event.exrule")
-    if not all(isinstance(each, datetime) or _is_period(each) for each in added):
+    if not all(_is_time(each[0] if isinstance(each, tuple) else each) for each in added):
         return reason("calendar.event.rdate")
     if any(_ends_first(*each) for each in added if isinstance(each, tuple)):
         return reason("calendar.event.period")
     return None
 
 
-def _is_period(each: Any) -> bool:  # noqa: ANN401 -- anything that a stranger wrote
-    return isinstance(each, tuple) and isinstance(each[0], datetime)
+def _is_time(at: Any) -> bool:  # noqa: ANN401 -- anything that a stranger wrote
+    return isinstance(at, datetime) and at.year <= LAST_YEAR
 
 
 def _ends_first(begins: datetime, ends: Any) -> bool:  # noqa: ANN401 -- an instant or a duration

@@ -51,6 +51,13 @@ def test_a_series_that_leaves_out_a_time_in_an_unknown_zone_is_left_out_and_said
     assert (found.events, found.faults) == (1, (unknown_zone("Class 0", "Nowhere"),))
 
 
+@pytest.mark.parametrize("end", ["DURATION:PT202603023H", "DTEND:99991231T235959Z"])
+def test_an_event_that_lasts_thousands_of_years_leaves_the_others(end: str) -> None:
+    odd = f"DTSTART:20260302T110000Z|{end}|RRULE:FREQ=DAILY;COUNT=3"
+    found = read(calendar(odd, "DTSTART:20260302T200000Z|DURATION:PT1H"))
+    assert (found.events, found.faults) == (1, (fault("Class 0", "calendar.event.unreadable"),))
+
+
 @pytest.mark.parametrize(("more", "code"), [
     ("RDATE;VALUE=TIME:100000", "rdate"),
     ("RDATE;VALUE=DATE:20260304", "rdate"),
@@ -59,6 +66,7 @@ def test_a_series_that_leaves_out_a_time_in_an_unknown_zone_is_left_out_and_said
     ("EXDATE;VALUE=TIME:110000", "exdate"),
     ("EXDATE;VALUE=PERIOD:20260303T110000Z/PT1H", "exdate"),
     ("EXRULE:FREQ=DAILY;INTERVAL=2", "exrule"),
+    ("RDATE:99991231T235959Z", "rdate"),
 ])  # fmt: skip
 def test_a_series_with_a_date_that_is_none_is_left_out_and_said(more: str, code: str) -> None:
     found = read(calendar(f"{DAILY}|{more}", "DTSTART:20260302T200000Z|DURATION:PT1H"))
