@@ -91,8 +91,13 @@ class Answers:
         self._sorted = {key: list(kept) for key, kept in world.dynamodb._sorted.items()}
         self._now, self._executions = world.now, dict(world.workflows.executions)
         self._due = list(world.event_queue._due)
-        self._waits = patch.object(clock, "sleep", self._wait)
-        self._waits.start()
+        # Who waits until a time by `monotonic` waits as long as the others.
+        self._waits = (
+            patch.object(clock, "sleep", self._wait),
+            patch.object(clock, "monotonic", self._seconds),
+        )
+        for each in self._waits:
+            each.start()
         for function in self.functions:
             self._usual[function] = self._shown(function, ())
         return self
@@ -100,9 +105,13 @@ class Answers:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._waits.stop()
+        for each in self._waits:
+            each.stop()
         self.world.__exit__(kind, error, trace)
         self._school.__exit__(kind, error, trace)
+
+    def _seconds(self) -> float:
+        return self.world.event_queue.now.timestamp()
 
     def _wait(self, seconds: float) -> None:
         self.world.event_queue.now += timedelta(seconds=seconds)
