@@ -65,6 +65,9 @@ BROKE = {
     "instances of other types: the steps failed in ways that nobody knew": Fault(
         "ec2.describe_instances", "types"
     ),
+    "a node's label of 5,000 digits: the wait for GPUs failed in a way that nobody knew": Fault(
+        "kubernetes.GET nodes", "numbers", "cluster"
+    ),
 }
 NO_ITEMS = Fault("kubernetes.GET v1", "empty")
 

@@ -32,6 +32,7 @@ from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
+from lamplighter.values.whole_number import whole_number
 
 FORCED_NAMED = 50
 """The number of force-deleted pods that the result names: a run's state has room for no more."""
@@ -48,9 +49,9 @@ def drain(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     for node in leaving:
         began = _begun(connection, node)
         accepted, left = _ask(connection, node)
-        evicted += int(node.annotations.get(EVICTED, "0")) + accepted
+        total = (whole_number(node.annotations.get(EVICTED)) or 0) + accepted
+        evicted += total
         if accepted:
-            total = int(node.annotations.get(EVICTED, "0")) + accepted
             nodes.cordon(connection, node.name, {EVICTED: str(total)})
         if not left or left_to_the_controller(given):
             continue

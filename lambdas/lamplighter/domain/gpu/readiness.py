@@ -13,6 +13,7 @@ from lamplighter.domain.capacity.node_pool.kind import AUTO_MODE_LABEL
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
 from lamplighter.lab.model import GpuStack
 from lamplighter.reasons.reason import Said, reason
+from lamplighter.values.whole_number import whole_number
 
 VALIDATOR_LABEL = "app=nvidia-operator-validator"
 DRIVER_LABELS = ("nvidia.com/cuda.driver-version.full", "nvidia.com/cuda.driver.major")
@@ -54,14 +55,14 @@ def not_ready_because(
     """
     stack = stack.on(node)
     if gpus is None:
-        gpus = _number(node.labels.get("nvidia.com/gpu.count", "")) or max(node.gpus, 1)
+        gpus = whole_number(node.labels.get("nvidia.com/gpu.count", "")) or max(node.gpus, 1)
     unmet = _node(node)
     if node.efa < efa:
         unmet.append(reason("gpu.efa", allocatable=node.efa, expected=efa))
     if stack.kind == "built-in":
         return unmet + _allocatable(node, gpus)
     if stack.discovery:
-        replicas = _number(node.labels.get("nvidia.com/gpu.replicas", "1")) or 1
+        replicas = whole_number(node.labels.get("nvidia.com/gpu.replicas", "1")) or 1
     unmet += _announced(node, gpus * slices * replicas)
     if stack.discovery:
         unmet += _discovered(node, gpus, slices)
@@ -110,7 +111,7 @@ def _discovered(node: NodeFacts, gpus: int, slices: int) -> list[Said]:
         return [reason("gpu.not-labelled")]
     unmet: list[Said] = []
     # Slices that are all alike are counted as GPUs, slices of several sizes under names of their own.
-    if _number(count) not in {gpus, gpus * slices}:
+    if whole_number(count) not in {gpus, gpus * slices}:
         unmet.append(reason("gpu.counted", counted=count, expected=gpus))
     if not any(label in node.labels for label in DRIVER_LABELS):
         unmet.append(reason("gpu.no-driver"))
@@ -130,7 +131,3 @@ def _validated(node: NodeFacts, validators: Sequence[PodFacts]) -> list[Said]:
     if not any(pod.ready and pod.created >= node.created for pod in here):
         return [reason("gpu.validator-older-than-node")]
     return []
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() else None
