@@ -9,7 +9,7 @@ import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +49,10 @@ class Opened:
                 self._part, self._files = name, files
 
     def hear(self, event: str, arguments: tuple[Any, ...]) -> None:
-        """An audit hook of Python."""
+        """What an audit hook of Python hears."""
         if event not in _HEARD or not self._part:
             return
         path = arguments[0]
-        # Python lists the folders in which it looks for a module.
-        if event in _LISTING and sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
-            return
         # os.open has no mode. It names what lies in an open folder by its last part alone, as shutil.rmtree does.
         if event == "open" and arguments[1] is None and not str(path).startswith(os.sep):
             return
@@ -83,17 +80,26 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(_Plugin(Path(os.environ[VARIABLE])), "opened")
 
 
+def hook(hear: Callable[[str, tuple[Any, ...]], None]) -> Callable[[str, tuple[Any, ...]], None]:
+    """An audit hook of Python, without what it hears of Python's own looks for modules.
+
+    A deep copy makes two events for each object. A bound method would take three times as long for them.
+    """
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if event not in _HEARD:
+            return
+        # Python lists the folders in which it looks for a module.
+        if event == "open" or not sys._getframe(1).f_code.co_filename.startswith("<frozen importlib"):
+            hear(event, arguments)
+
+    return hook
+
+
 class _Plugin:
     def __init__(self, reach: Path) -> None:
         self._opened = Opened(json.loads(reach.read_text("utf-8")))
-        hear = self._opened.hear
-
-        def hook(event: str, arguments: tuple[Any, ...]) -> None:
-            # A deep copy makes two events for each object. A bound method would take three times as long for them.
-            if event in _HEARD:
-                hear(event, arguments)
-
-        sys.addaudithook(hook)
+        sys.addaudithook(hook(self._opened.hear))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, Any]:

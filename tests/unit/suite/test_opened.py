@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.checkout import ROOT
-from tests.suite.opened import VARIABLE, Opened
+from tests.suite.opened import VARIABLE, Opened, hook
 from tests.suite.running import NOT_IN_KEY
 
 TEST = "tests/unit/lab/test_reference.py"
@@ -43,6 +43,18 @@ def test_a_file_outside_of_the_key_is_named(event: str, path: object, problem: s
     found.hear(event, (str(path), "r", 0))
 
     assert [each.split()[5].strip(",") for each in found.problems] == ([problem] if problem else [])
+
+
+@pytest.mark.parametrize(
+    ("by", "heard"), [("<frozen importlib._bootstrap_external>", False), ("tests/unit/test.py", True)]
+)
+def test_a_folder_that_python_lists_for_a_module_is_none_that_a_test_reads(by: str, heard: bool) -> None:
+    found = opened(TEST)
+    program = compile("hook('os.listdir', (folder,))", by, "exec")
+
+    exec(program, {"hook": hook(found.hear), "folder": str(ROOT / "docs/reference")})  # noqa: S102 -- as if in that file
+
+    assert bool(found.problems) is heard
 
 
 def test_a_folder_inside_another_that_is_deleted_is_none_of_the_checkout() -> None:
