@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import sys
-from importlib import import_module
+from importlib import import_module, reload
 from typing import Any
 
 from cli import main
@@ -19,6 +19,8 @@ from cli import main
 MESSAGE = 1 << 17
 #: What verbs load on first use.
 LATER = ("boto3", "lamplighter.lab.model", "lamplighter.adapters.aws.ledger.ledger")
+#: What makes a name of its own for each program.
+NAMING = ("cli.verification.steps.throwaway",)
 
 
 def serve(orders: socket.socket) -> None:
@@ -62,6 +64,9 @@ def tell_or_become(order: dict[str, Any], output: int, errors: int, told: int) -
     os.chdir(order["folder"])
     # A suite in the background ignores it, and so would the command.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for module in NAMING:
+        if module in sys.modules:
+            reload(sys.modules[module])
     # As `python -m cli.main` has them.
     sys.modules["__main__"] = main
     sys.argv = [str(main.__file__), *order["words"]]
