@@ -1,7 +1,7 @@
 """`lamplighter doctor --request`: asks AWS for each quota that the doctor found too small, after showing it."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from cli import printing
 from cli.use.agreed import agree
@@ -22,21 +22,24 @@ class Increase:
     value: int
     open: float | None = None
 
+    @property
+    def quota(self) -> str:
+        """The quota in words."""
+        return f"{self.service}/{self.code} in {self.region}"
+
     def __str__(self) -> str:
-        what = f"the quota {self.service}/{self.code} in {self.region}"
         if self.open is None:
-            return f"would ask AWS to raise {what} to {self.value}"
+            return f"would ask AWS to raise the quota {self.quota} to {self.value}"
         short = f", and AWS takes no other request until it is closed; the lab needs {self.value}"
-        return f"asked already: {what} to {self.open:g}{short if self.open < self.value else ''}"
+        return (
+            f"asked already: the quota {self.quota} to {self.open:g}{short if self.open < self.value else ''}"
+        )
 
 
 def request(lines: Sequence[DoctorLine], *, yes: bool, as_json: bool) -> list[Increase]:
     """Ask for what the lines advise and nobody has asked for. Returns all that they advise. Raises Refused."""
     quotas = QuotaRequests()
-    increases = [
-        Increase(one.service, one.code, one.region, one.value, quotas.open_value(one.service, one.code))
-        for one in advised(lines)
-    ]
+    increases = [replace(one, open=quotas.open_value(one.service, one.code)) for one in advised(lines)]
     tell = printing.say_on_stderr if as_json else printing.say
     if not increases:
         tell("No quota is too small.")
@@ -50,11 +53,9 @@ def request(lines: Sequence[DoctorLine], *, yes: bool, as_json: bool) -> list[In
         agree(plan, "Ask AWS for it?", "nothing was requested", as_json=as_json, must=must)
     for one in wanted:
         if quotas.ask(one.service, one.code, one.value):
-            tell(f"requested: {one.service}/{one.code} in {one.region}, {one.value}. AWS takes hours to days")
+            tell(f"requested: {one.quota}, {one.value}. AWS takes hours to days")
         else:
-            tell(
-                f"not requested: AWS says that a request for {one.service}/{one.code} in {one.region} is open"
-            )
+            tell(f"not requested: AWS says that a request for {one.quota} is open")
     return increases
 
 

@@ -82,10 +82,8 @@ def _order(deployed: Deployment, wanted: OpenWords, owner: str | None, *, add: b
 def _answer(
     deployed: Deployment, order: Command, decision: Decision, lease: Lease | None, *, as_json: bool
 ) -> None:
-    earliest, free = (
-        decision.earliest,
-        after_refusal(decision, order, deployed.lab, deployed.ledger, deployed.now),
-    )
+    earliest = decision.earliest
+    free = after_refusal(decision, order, deployed.lab, deployed.ledger, deployed.now)
     changes.answer(
         deployed,
         decision,
