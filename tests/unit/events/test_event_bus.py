@@ -56,6 +56,16 @@ def test_no_call_has_more_than_eventbridge_takes() -> None:
     assert eventbridge.calls == [2, 2, 2, 1]
 
 
+@pytest.mark.parametrize("answered", [[], [{"ErrorCode": "InternalFailure"}] * 2])
+def test_an_answer_about_other_events_than_were_put_is_not_known(answered: list[dict[str, str]]) -> None:
+    class Strange:
+        def put_events(self, **_: Any) -> Any:
+            return {"Entries": answered}
+
+    with pytest.raises(OutsideFailed):
+        bus_on(Strange()).put([closing(1)])
+
+
 def test_what_is_not_taken_is_named_by_its_place_over_all_calls() -> None:
     eventbridge = EventBridge(
         refuses=lambda entry: (

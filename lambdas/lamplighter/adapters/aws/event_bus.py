@@ -47,7 +47,8 @@ class EventBus:
         for first, part in _parts(entries):
             with outside("events:PutEvents", self._name):
                 reply = self._events.put_events(Entries=part)
-            for place, answer in enumerate(reply["Entries"]):
+            # An answer with more or fewer entries does not tell which of them were taken: strict raises.
+            for place, answer in zip(range(len(part)), reply["Entries"], strict=True):
                 if answer.get("ErrorCode"):
                     failed[first + place] = answer["ErrorCode"]
         return failed
