@@ -72,8 +72,8 @@ FOUND = {
     Rule.OTHER_INSTANCE_TYPE: (
         "A pool runs nodes of another instance type than its leases were granted for; the page has the price. No lease"
         " pays for them, and they count as spent at that price. The guard removes them, and the pool has fewer nodes."
-        " Find out who changed the node group, the launch template or the NodePool, or whose pod chose the type. An"
-        " adopted pool may have several: name them in `instance_types`."
+        " Find out who changed the node group, the launch template or the NodePool, or whose pod chose the type. A"
+        " pool may have several: name them in `instance_types`."
     ),
     Rule.LEASE_PAST_ITS_END: "A lease ended and was not closed. The guard closes it. `lamplighter why POOL` says why.",
     Rule.LEASE_TOO_LONG: (

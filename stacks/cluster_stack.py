@@ -6,7 +6,7 @@ created first, then the nodes, then the resources that need nodes.
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import Annotations, CfnOutput, Stack
+from aws_cdk import Annotations, CfnOutput, Fn, Stack
 from aws_cdk import aws_ssm as ssm
 from constructs import Construct
 
@@ -257,8 +257,11 @@ class ClusterStack(Stack):
         for name, pool in lab.pools.items():
             if pool.existing is None:
                 prefix = _pascal(name)
-                outputs[f"{prefix}SubnetAz"] = cluster.zones[pool.zone_index]
-                outputs[f"{prefix}SubnetId"] = network.private_subnets[pool.zone_index].ref
+                zones = pool.zone_indexes
+                outputs[f"{prefix}SubnetAz"] = ",".join(cluster.zones[index] for index in zones)
+                outputs[f"{prefix}SubnetId"] = Fn.join(
+                    ",", [network.private_subnets[index].ref for index in zones]
+                )
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
 

@@ -1,9 +1,11 @@
-"""Notes of `check` on images and instance types: what a lab may have, but what ends, surprises or is not known."""
+"""Notes of `check` on images, types and zones: what a lab may have, but what ends, surprises or is not known."""
 
 from collections.abc import Iterator
 
 from cli.nearest import nearest
 from lamplighter.data import instance_types, versions
+from lamplighter.domain.checks.ladder import compared_between_nodes
+from lamplighter.lab.kinds import KINDS
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import ImageFamily
 from lamplighter.lab.pools import Pool
@@ -72,3 +74,60 @@ def _unknown(pool: str, kind: str) -> str:
 def _image(pool: Pool) -> str:
     """Which images of EKS the pool takes: `al2023`, `bottlerocket`, or "" for one of its own."""
     return pool.family if pool.family in {"al2023", "bottlerocket"} and not pool.image else ""
+
+
+def types(pool: Pool) -> str:
+    """The types of a pool in a summary."""
+    return " or ".join(pool.types)
+
+
+def held(pool: Pool) -> str:
+    """Which of several prices a lease holds."""
+    return ", the dearest" if pool.is_mixed and pool.price_per_hour is None else ""
+
+
+def choice_notes(lab: Lab) -> Iterator[str]:
+    """The order of types, the choice of zones, and the price and speed of NCCL across them."""
+    for name, pool in lab.pools.items():
+        if pool.existing is not None:
+            continue
+        if pool.is_mixed:
+            yield f"pool {name}: {_order(pool)}; each node is paid at the price of its own type"
+        if len(pool.zone_indexes) > 1:
+            zones = " and ".join(lab.cluster.zones[index] for index in pool.zone_indexes)
+            yield f"pool {name}: a node starts in any of {zones} that has capacity; {_spread(pool)}"
+            yield from _across(lab, name)
+
+
+def _order(pool: Pool) -> str:
+    """EKS's On-Demand allocation is `prioritized` (EKS user guide, managed-node-groups).
+
+    Karpenter, of which Auto Mode is made, launches On-Demand nodes by `lowest-price` (https://karpenter.sh/v1.14/faq/).
+    """
+    if pool.has("group"):
+        return f"EKS tries {', then '.join(pool.types)} for each node"
+    return (
+        f"{KINDS[pool.kind].controller} starts the cheapest of {', '.join(pool.types)} that EC2 has, whatever their"
+        " order"
+    )
+
+
+def _spread(pool: Pool) -> str:
+    if pool.has("group"):
+        return "Auto Scaling spreads nodes evenly where it can, and zones have no order"
+    return f"{KINDS[pool.kind].controller} chooses the zone, and zones have no order"
+
+
+def _across(lab: Lab, pool: str) -> Iterator[str]:
+    """A note where a ladder of the lab, or of a window of the pool, compares nodes."""
+    windows = [window.name for window in lab.windows if lab.pool_of(window) == pool]
+    ladders = {
+        checks.ladder: between[0]
+        for checks in map(lab.checks_for, (None, *windows))
+        if (between := compared_between_nodes(checks))
+    }
+    for ladder, check in ladders.items() if lab.pools[pool].max_nodes > 1 else ():
+        yield (
+            f"pool {pool}: {check} of ladder {ladder} may run between nodes in two zones: NCCL is slower there and may"
+            " miss its floor, and AWS bills that traffic in each direction"
+        )

@@ -27,7 +27,7 @@ InstanceType = Annotated[str, StringConstraints(pattern=INSTANCE_TYPE)]
 Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
 IMAGE_OF_KARPENTER = "al2023@v20260724"
 LAST_GRACE = timedelta(minutes=10)
-ADDED: dict[str, Any] = {"kind": "node-group", "efa": False, "instance_types": []}
+ADDED: dict[str, Any] = {"kind": "node-group", "efa": False, "instance_types": [], "zones": []}
 """Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
@@ -78,9 +78,11 @@ class Pool(Part):
     )
     instance_types: list[InstanceType] = Field(
         default_factory=list,
-        description="In place of instance_type, for an existing pool that may start several types: all of them. The"
-        " dearest counts when money is held for a lease, and each node is paid at the price of its own type.",
+        description="In place of instance_type, several types, first choice first: all have one number of GPUs and one"
+        " architecture. Of an existing pool, all that it may start. The dearest counts when money is held for a lease,"
+        " and each node is paid at the price of its own type.",
         examples=[["g6.xlarge", "g5.xlarge"]],
+        json_schema_extra=change("replaced"),
     )
     max_nodes: int = Field(
         2,
@@ -123,6 +125,13 @@ class Pool(Part):
         ge=0,
         description="The zone of its nodes, as an index of cluster.zones from 0: one zone keeps NCCL traffic local.",
         json_schema_extra=unit("index", "replaced"),
+    )
+    zones: list[Annotated[int, Field(ge=0)]] = Field(
+        default_factory=list,
+        description="In place of zone_index, several zones: a node starts in one that has capacity. Traffic between"
+        " zones costs money, and NCCL is slower across them.",
+        examples=[[0, 1]],
+        json_schema_extra=unit("indexes", "replaced"),
     )
     labels: dict[str, str] = Field(
         default_factory=lambda: dict(GPU_LABELS),
@@ -192,11 +201,18 @@ class Pool(Part):
         if self.existing is not None:
             for name in self.unstated:
                 object.__setattr__(self, name, UNSTATED[name])
-            if self.instance_types:
-                object.__setattr__(self, "instance_type", self.instance_types[0])
             for name, nothing in (("labels", {}), ("taints", []), ("packages", [])):
                 if name not in self.model_fields_set:
                     object.__setattr__(self, name, nothing)
+        return self
+
+    @model_validator(mode="after")
+    def _first_choice(self) -> "Pool":
+        """Of several types or zones the first stands where one is meant."""
+        if self.instance_types:
+            object.__setattr__(self, "instance_type", self.instance_types[0])
+        if self.zones:
+            object.__setattr__(self, "zone_index", self.zones[0])
         return self
 
     @model_validator(mode="after")
@@ -253,6 +269,21 @@ class Pool(Part):
     def types(self) -> tuple[str, ...]:
         """The instance types that its nodes may have; empty where AWS was not asked yet."""
         return tuple(self.instance_types) or ((self.instance_type,) if self.instance_type else ())
+
+    @property
+    def types_key(self) -> str:
+        """The key of lab.yaml that has its types."""
+        return "instance_types" if self.instance_types else "instance_type"
+
+    @property
+    def is_mixed(self) -> bool:
+        """Whether its nodes may be of several types."""
+        return len(self.types) > 1
+
+    @property
+    def zone_indexes(self) -> tuple[int, ...]:
+        """The zones that its nodes may be in, as indexes of cluster.zones."""
+        return tuple(self.zones) or (self.zone_index,)
 
     @property
     def brings_plugin(self) -> bool:

@@ -35,6 +35,7 @@ from lamplighter.labfile.rules import node_pools as lab_rules_node_pools
 from lamplighter.labfile.rules import notify as lab_rules_notify
 from lamplighter.labfile.rules import parts as lab_rules
 from lamplighter.labfile.rules import stack as lab_rules_stack
+from lamplighter.labfile.rules import types_and_zones as lab_rules_types_and_zones
 
 RULES = (
     lab_rules,
@@ -52,6 +53,7 @@ RULES = (
     lab_rules_node_pools,
     lab_rules_notify,
     lab_rules_stack,
+    lab_rules_types_and_zones,
 )
 LARGEST = 256 * 1024
 _WORD = re.compile(r"[\w/-]{1,80}")

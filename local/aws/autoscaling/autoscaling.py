@@ -28,7 +28,11 @@ class AutoScaling(GroupSettings):
         maximum: int = request["MaxSize"]
         desired: int = request.get("DesiredCapacity") or minimum
         _check_bounds(minimum, maximum, desired)
-        template, instance_type = self._template(request["LaunchTemplate"])
+        mixed = request.get("MixedInstancesPolicy", {}).get("LaunchTemplate", {})
+        template, instance_type = self._template(
+            mixed.get("LaunchTemplateSpecification") or request["LaunchTemplate"]
+        )
+        types = [override["InstanceType"] for override in mixed.get("Overrides", [])]
         zones = self._zones(request["VPCZoneIdentifier"].split(","))
         with self._scaling.lock:
             if name in self._scaling.groups:
@@ -46,8 +50,9 @@ class AutoScaling(GroupSettings):
                 maximum=maximum,
                 desired=desired,
                 template=template,
-                instance_type=instance_type,
+                instance_type=types[0] if types else instance_type,
                 zones=zones,
+                types=types,
                 created=self._clock.now(),
                 tags={
                     tag["Key"]: (tag.get("Value", ""), tag.get("PropagateAtLaunch", False))

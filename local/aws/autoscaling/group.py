@@ -110,8 +110,11 @@ class Group:
     desired: int
     template: Document
     instance_type: str
+    """The first choice of `types`."""
     zones: dict[str, str]
     created: datetime
+    types: list[str] = field(default_factory=list)
+    """Of a mixed instances policy, in order of preference; empty without one."""
     tags: dict[str, tuple[str, bool]] = field(default_factory=dict)
     members: dict[str, Member] = field(default_factory=dict)
     hooks: dict[str, Hook] = field(default_factory=dict)
@@ -126,6 +129,8 @@ class Group:
     request: str = ""
     #: When the bounds last changed, as an epoch.
     resized: float = 0.0
+    #: Whether a launch passed over a zone that had no capacity.
+    passed_over: bool = False
     failures: int = 0
     retry_at: float = 0.0
 
@@ -136,6 +141,21 @@ class Group:
 
     def counted(self) -> list[Member]:
         return [member for member in self.members.values() if member.counts()]
+
+    def _launched_from(self) -> Document:
+        if not self.types:
+            return {"LaunchTemplate": self.template}
+        template = {
+            "LaunchTemplateSpecification": self.template,
+            "Overrides": [{"InstanceType": name} for name in self.types],
+        }
+        # EKS user guide, managed-node-groups: On-Demand is `prioritized`, by the order of the types.
+        distribution = {
+            "OnDemandAllocationStrategy": "prioritized",
+            "OnDemandPercentageAboveBaseCapacity": 100,
+        }
+        policy = {"LaunchTemplate": template, "InstancesDistribution": distribution}
+        return {"MixedInstancesPolicy": policy}
 
     def tag_documents(self) -> list[Document]:
         return [
@@ -148,6 +168,13 @@ class Group:
             }
             for key, (value, propagated) in self.tags.items()
         ]
+
+    @property
+    def unbalanced(self) -> bool:
+        """Whether AZRebalance would move an instance to another zone."""
+        members = [member.zone for member in self.counted()]
+        held = [members.count(zone) for zone in set(self.zones.values())]
+        return max(held) - min(held) > 1
 
     def next_zone_order(self) -> list[tuple[str, str]]:
         """Subnets with their zones, the emptiest zone first, because a balanced group launches there."""
@@ -169,7 +196,7 @@ class Group:
         return {
             "AutoScalingGroupName": self.name,
             "AutoScalingGroupARN": self.arn,
-            "LaunchTemplate": self.template,
+            **self._launched_from(),
             "MinSize": self.minimum,
             "MaxSize": self.maximum,
             "DesiredCapacity": self.desired,

@@ -24,6 +24,8 @@ from local.aws.timers import Timers
 RETRY_SECONDS, LONGEST_RETRY_SECONDS = 60.0, 300.0
 #: Seconds after which a group notices that somebody else ended an instance [est].
 HEALTH_CHECK_SECONDS = 30.0
+#: Seconds after which a group that passed over a zone looks whether the zone has capacity again [est].
+BALANCE_SECONDS = 600.0
 
 
 @dataclass
@@ -95,6 +97,28 @@ class Scaling:
             if not self._launch(group):
                 break
 
+    def _balance(self, group: Group) -> None:
+        """AZRebalance: once a zone has capacity again, starts an instance there, then ends one of the fullest zone.
+
+        Its trigger and its words: EC2 Auto Scaling user guide, auto-scaling-benefits, and aws/containers-roadmap 1453.
+        """
+        if (
+            self.groups.get(group.name) is not group
+            or "AZRebalance" in group.suspended
+            or not group.unbalanced
+        ):
+            return
+        emptiest = group.next_zone_order()[0][1]
+        _, zone, _, refusal = self._place(group)
+        if refusal is None and zone == emptiest and len(group.counted()) == group.desired:
+            now = instant(self._clock.now())
+            group.request = (
+                f"At {now} instances were launched to balance instances in zones {zone} with other zones.  "
+            )
+            self._launch(group)
+        else:
+            self._timers.after(BALANCE_SECONDS, lambda: self._balance(group))
+
     def _shrink(self, group: Group, member: Member) -> None:
         now, before = instant(self._clock.now()), len(group.counted())
         cause = (
@@ -110,10 +134,10 @@ class Scaling:
             f"{group.request}At {now} an instance was started in response to a difference between desired"
             f" and actual capacity, increasing the capacity from {before} to {before + 1}."
         )
-        subnet, zone, refusal = self._place(group)
+        subnet, zone, kind, refusal = self._place(group)
         if refusal is None:
             try:
-                instance = self._run_instance(group, subnet)
+                instance = self._run_instance(group, subnet, kind)
             except ClientError as error:
                 refusal = f"{error.response['Error']['Message']}. Launching EC2 instance failed."
         if refusal is not None:
@@ -125,7 +149,7 @@ class Scaling:
             activity.details = _details(subnet, zone)
             member = Member(
                 id=instance,
-                type=group.instance_type,
+                type=kind,
                 zone=zone,
                 template=dict(group.template),
                 activity=activity,
@@ -135,21 +159,26 @@ class Scaling:
             group.members[instance] = member
         return True
 
-    def _place(self, group: Group) -> tuple[str, str, str | None]:
-        """The subnet and zone for a launch; or, if no zone can launch, the reason."""
-        order = group.next_zone_order()
+    def _place(self, group: Group) -> tuple[str, str, str, str | None]:
+        """The subnet, zone and type for a launch; or, if no zone can launch any type, the reason.
+
+        A balanced group chooses the zone first, and in a zone the types in their order [est].
+        """
+        order, types = group.next_zone_order(), group.types or [group.instance_type]
         zones = [zone for _, zone in order]
-        running = self.running() if self._faults.limits(group.instance_type) else []
+        running = self.running() if any(map(self._faults.limits, types)) else []
         first: str | None = None
         for subnet, zone in order:
             others = [other for other in zones if other != zone]
             by = f"arn:aws:sts::{self._service_context.account_id}:{AUTO_SCALING}"
-            launch = Launch(group.nodegroup, group.instance_type, subnet, zone, others, by)
-            refusal = self._faults.refusal(launch, running)
-            if refusal is None:
-                return subnet, zone, None
-            first = first or refusal.activity()
-        return order[0][0], order[0][1], first
+            for kind in types:
+                launch = Launch(group.nodegroup, kind, subnet, zone, others, by)
+                refusal = self._faults.refusal(launch, running)
+                if refusal is None:
+                    group.passed_over = zone != order[0][1]
+                    return subnet, zone, kind, None
+                first = first or refusal.activity()
+        return *order[0], types[0], first
 
     def running(self) -> list[str]:
         """The types of all instances that EC2 counts."""
@@ -158,7 +187,7 @@ class Scaling:
         reservations = self._service_context.call("ec2", "describe_instances", asked)
         return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
 
-    def _run_instance(self, group: Group, subnet: str) -> str:
+    def _run_instance(self, group: Group, subnet: str, kind: str) -> str:
         tags = {key: value for key, (value, propagated) in group.tags.items() if propagated}
         tags["aws:autoscaling:groupName"] = group.name
         template = {k: v for k, v in group.template.items() if k in ("LaunchTemplateId", "Version")}
@@ -174,6 +203,7 @@ class Scaling:
             "run_instances",
             {
                 "LaunchTemplate": template,
+                "InstanceType": kind,
                 **said,
                 "MinCount": 1,
                 "MaxCount": 1,
@@ -235,6 +265,10 @@ class Scaling:
             member.state = "InService"
             member.activity.end("Successful", self._clock.now())
             group.failures = 0
+            if len(group.counted()) > group.desired:
+                self.reconcile_soon(group)
+            elif group.passed_over:
+                self._timers.after(BALANCE_SECONDS, lambda: self._balance(group))
         self._event(group, "EC2 Instance Launch Successful", member.activity, member.id)
         for listener in self.listeners.launched:
             listener(group, member)

@@ -36,7 +36,7 @@ class Faults:
     _reverted: set[str] = field(default_factory=set)
 
     def no_capacity(self, zone_or_type: str) -> None:
-        """No more instances in this zone, or of this type."""
+        """No more instances in this zone, or of this type; of a type in one zone, as `g5.xlarge in us-west-2a`."""
         self._no_capacity.add(zone_or_type)
 
     def few(self, instance_type: str, instances: int) -> None:
@@ -103,7 +103,7 @@ class Faults:
         `running` are the types of all running instances.
         """
         none_left = running.count(instance_type) >= self._few.get(instance_type, len(running) + 1)
-        if none_left or {instance_type, zone} & self._no_capacity:
+        if none_left or self._short(instance_type, zone):
             return self.insufficient(instance_type, zone, other_zones)
         limit = self.gpu_vcpu_limit
         wanted = gpu_vcpus([*running, instance_type])
@@ -116,9 +116,12 @@ class Faults:
             )
         return None
 
+    def _short(self, instance_type: str, zone: str) -> bool:
+        return bool({instance_type, zone, f"{instance_type} in {zone}"} & self._no_capacity)
+
     def insufficient(self, instance_type: str, zone: str, other_zones: list[str]) -> LaunchRefusal:
         """EC2 has no capacity left there."""
-        elsewhere = ", ".join(other for other in other_zones if other not in self._no_capacity)
+        elsewhere = ", ".join(other for other in other_zones if not self._short(instance_type, other))
         hint = f" or choosing {elsewhere}" if elsewhere else ""
         return LaunchRefusal(
             "InsufficientInstanceCapacity",

@@ -268,7 +268,7 @@ class Nodegroups:
         self._autoscaling.create_auto_scaling_group(
             {
                 "AutoScalingGroupName": nodegroup.group,
-                "LaunchTemplate": {"LaunchTemplateId": nodegroup.derived_template, "Version": "1"},
+                **_launched_from(nodegroup),
                 "MinSize": nodegroup.sizes["minSize"],
                 "MaxSize": nodegroup.sizes["maxSize"],
                 "DesiredCapacity": nodegroup.sizes["desiredSize"],
@@ -392,6 +392,16 @@ class Nodegroups:
 def _disk(ami_type: str) -> int:
     """EKS's default in GiB."""
     return 50 if ami_type.startswith("WINDOWS") else 20
+
+
+def _launched_from(nodegroup: Nodegroup) -> Document:
+    """The derived template; with several types a mixed instances policy, in their order."""
+    template = {"LaunchTemplateId": nodegroup.derived_template, "Version": "1"}
+    overrides = [{"InstanceType": name} for name in nodegroup.instance_types]
+    if not overrides[1:]:
+        return {"LaunchTemplate": template}
+    mixed = {"LaunchTemplateSpecification": template, "Overrides": overrides}
+    return {"MixedInstancesPolicy": {"LaunchTemplate": mixed}}
 
 
 def _completed(template: Document) -> Document:

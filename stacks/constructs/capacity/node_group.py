@@ -21,6 +21,7 @@ class NodeGroupRights:
     def __init__(self, lab: Lab, names: Names) -> None:
         self._names = names
         pools = lab.pools_with("group")
+        self._has_zones = any(lab.pools[pool].zones[1:] for pool in pools)
         self._nodegroup_names = [lab.nodegroup_name(pool) for pool in pools]
         self._group_names = [
             lab.pools[pool].auto_scaling_group or f"{lab.group_prefix(pool)}*" for pool in pools
@@ -48,7 +49,10 @@ class NodeGroupRights:
             self._on_nodegroups("UpdateNodegroupConfig", "DescribeUpdate", "ListUpdates"),
             Grants(["eks:DescribeUpdate", "eks:ListUpdates"], [self._names.cluster_arn]),
             *self._on_groups(
-                "CompleteLifecycleAction", "TerminateInstanceInAutoScalingGroup", "UpdateAutoScalingGroup"
+                "CompleteLifecycleAction",
+                "TerminateInstanceInAutoScalingGroup",
+                "UpdateAutoScalingGroup",
+                *(("SuspendProcesses",) if self._has_zones else ()),
             ),
         ]
 

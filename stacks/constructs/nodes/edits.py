@@ -38,8 +38,9 @@ def sides(
         "cluster.workload_identity": lab.cluster.workload_identity,
     }
     replacing = (*REPLACING, *OF_OWN_IMAGE) if spec.custom else REPLACING
-    # A lab from before this key has none of it in its template.
+    # A lab from before these keys has none of them in its template.
     replacing = (*replacing, "efa") if spec.efa else replacing
+    replacing = (*replacing, "instance_types") if spec.instance_types else replacing
     settings = [name for name in SETTINGS if name not in replacing]
     bounds = [] if desired is None else [spec.min_size, spec.max_size, desired]
     sent = [dict(spec.labels), list(map(asdict, spec.group_taints)), dict(spec.tags), spec.update_strategy]

@@ -1,9 +1,10 @@
 """A managed node group: its role, its launch template and its size.
 
 Instance type and disk are in the launch template. On the group itself a change of them would replace the group, and a
-group with a fixed name cannot be replaced. An image of the user's is in the template too: EKS then takes neither
-image type nor version. The template has no tag that a lab may change: EKS refuses an update of template and tags
-together, and a new template replaces every node.
+group with a fixed name cannot be replaced. Several types are on the group nevertheless: a template names one. EKS tries
+them in their order (https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html). An image of the user's
+is in the template too: EKS then takes neither image type nor version. The template has no tag that a lab may change:
+EKS refuses an update of template and tags together, and a new template replaces every node.
 """
 
 from collections.abc import Sequence
@@ -58,7 +59,7 @@ class LaunchTemplate(Construct):
             {"key": "lamplighter:node-group", "value": spec.name},
         ]
         data = ec2.CfnLaunchTemplate.LaunchTemplateDataProperty(
-            instance_type=spec.instance_type,
+            instance_type=None if spec.instance_types else spec.instance_type,
             image_id=spec.image,
             block_device_mappings=disks(spec),
             metadata_options=ec2.CfnLaunchTemplate.MetadataOptionsProperty(
@@ -118,6 +119,7 @@ class NodeGroup(Construct):
             subnets=[subnet.ref for subnet in subnets],
             ami_type=None if spec.custom else spec.ami_type,
             capacity_type="ON_DEMAND",
+            instance_types=list(spec.instance_types) or None,
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
                 id=template.resource.ref, version=version
             ),

@@ -42,6 +42,9 @@ class NodeGroupSpec:
     efa: InstanceType | None = None
     """The type, where each node has its EFA interfaces."""
 
+    instance_types: Sequence[str] = ()
+    """Several types, first choice first. They are on the group, and the launch template then names none."""
+
     @property
     def custom(self) -> bool:
         """Whether the image is the user's own: EKS adds nothing to its user data."""

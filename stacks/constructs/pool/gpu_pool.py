@@ -109,7 +109,7 @@ class GpuPool(Construct):
             "NodeGroup",
             spec=spec,
             cluster_name=cluster_name,
-            subnets=[around.subnets[around.lab.pools[pool].zone_index]],
+            subnets=[around.subnets[index] for index in around.lab.pools[pool].zone_indexes],
             template=template,
             version=version,
             desired=Token.as_number(sizes.get_att("DesiredSize")),
@@ -153,6 +153,7 @@ def _spec(lab: Lab, name: str) -> NodeGroupSpec:
         image=pool.image,
         image_family=pool.image_family,
         efa=instance_types.gpu_type(pool.instance_type) if pool.efa else None,
+        instance_types=pool.types if pool.is_mixed else (),
     )
 
 

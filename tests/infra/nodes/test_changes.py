@@ -39,9 +39,11 @@ OF_A_POOL: dict[str, object] = {
     **OF_BOTH,
     "curfew": "04:00",
     "how_to_use": "ssh in",
+    "instance_types": ["g5.xlarge", "g6.xlarge"],
     "metadata_hop_limit": 3,
     "price_per_hour": "2",
     "zone_index": 1,
+    "zones": [0, 1],
 }
 OF_A_GROUP: dict[str, object] = {
     **OF_BOTH,
@@ -60,7 +62,7 @@ OF_THE_SYSTEM: dict[str, object] = {
     "update_packages": False,
 }
 #: Only for a group that the lab does not create.
-OF_ADOPTED = {"instance_types", "auto_scaling_group", "existing"}
+OF_ADOPTED = {"auto_scaling_group", "existing"}
 #: Only for a pool that is no node group.
 OF_A_NODE_POOL = {"kind", "drain", "efa"}
 
@@ -191,5 +193,5 @@ def test_every_key_of_a_group_is_tried() -> None:
     assert set(OF_A_GROUP) == set(fields(NodeGroup))
     assert set(OF_THE_SYSTEM) == set(fields(SystemNodes))
     # A new property of AWS may be one that the lab sets.
-    assert {"AmiType", "Subnets"} < CREATE_ONLY
+    assert {"AmiType", "InstanceTypes", "Subnets"} < CREATE_ONLY
     assert not CREATE_ONLY & {*ROLLING, "Labels", "Taints", "ScalingConfig"}

@@ -105,3 +105,21 @@ class TestNodeGroups(Conformance):
         proof = stage.capacity.zero(unseen, stage.now(), (), justified=1)
 
         assert (proof.proven, len(proof.members)) == (False, 2)
+
+
+def test_nodes_stay_in_the_zones_where_they_started(aws, monkeypatch: pytest.MonkeyPatch) -> None:
+    """AZRebalance would end a leased node once a zone has capacity again."""
+    lab = Lab(aws)
+    for name, value in aws.environment().items():
+        monkeypatch.setenv(name, value)
+    lab.ready(subnets=lab.subnets[:2])
+
+    def ordered(**keys: object) -> list[str]:
+        capacity = NodeGroupCapacity(LabFile.model_validate({"name": "lab", "pools": {"gpu": keys}}))
+        for size in (2, 0):
+            capacity.order("gpu", size, capacity.see("gpu"))
+            lab.clock.sleep(20 * 60)
+        return [each["ProcessName"] for each in lab.group()["SuspendedProcesses"]]
+
+    assert ordered(zone_index=0) == []
+    assert ordered(zones=[0, 1]) == ["AZRebalance"]

@@ -18,7 +18,7 @@ from lamplighter.domain.checks.ladder import (
     VECTOR_ADD,
 )
 from lamplighter.domain.checks.node import allocatable, labels, xid
-from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements
+from lamplighter.domain.checks.placement import GpuNode, NotJudged, placements, without_equal
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.pool.nodes import NodeTaint, PodFacts
 from lamplighter.reasons.document import document
@@ -77,6 +77,23 @@ def test_checks_that_are_not_judged_say_how_many_nodes_there_are() -> None:
         "check": "all_reduce",
         "why": document(reason("check.offered-in-slices")),
     }
+
+
+def test_only_nodes_of_one_type_are_compared_and_one_without_an_equal_is_not_proven() -> None:
+    other = kind("g6.xlarge")
+    a, b, c = node("a"), node("b"), replace(node("c"), kind=other)
+    alone = reason("check.no-equal-node", type="g6.xlarge", others=("g5.xlarge",))
+
+    due, left_out = placements([ALL_REDUCE], [a, c, b], "l")
+
+    assert ([each.nodes for each in due], left_out) == ([("a", "b")], [])
+    assert [*without_equal([NVIDIA_SMI, ALL_REDUCE], [a, c, b])] == [("all_reduce", "c", alone)]
+    assert placements([ALL_REDUCE], [a, c], "l") == ([], [])
+    assert [(name, where) for name, where, _ in without_equal([ALL_REDUCE], [a, c])] == [
+        ("all_reduce", "a"),
+        ("all_reduce", "c"),
+    ]
+    assert [*without_equal([ALL_REDUCE], [a, b])] == [*without_equal([ALL_REDUCE], [a])] == []
 
 
 def test_what_lies_between_the_gpus_of_a_node_is_checked_where_it_has_several_whole_ones() -> None:

@@ -52,6 +52,27 @@ def test_a_node_is_the_pool_s_by_its_group_or_else_by_its_type(
     assert [node.name for node in found.nodes] == (["a"] if mine else [])
 
 
+@pytest.mark.parametrize(("kind", "mine"), [("g5.xlarge", True), ("g6.xlarge", True), ("g6e.xlarge", False)])
+def test_nodes_instances_and_pods_of_each_type_are_the_pool_s(kind: str, *, mine: bool) -> None:
+    document = {
+        "now": minute(20),
+        "expected": {
+            "pool": "gpu",
+            "instance_type": "g5.xlarge",
+            "instance_types": ["g5.xlarge", "g6.xlarge", 1],
+            "nodes": 1,
+            "since": minute(0),
+        },
+        "aws": {"instances": [{"InstanceId": "i-1", "InstanceType": kind}]},
+        "kubernetes": {"nodes": [{"metadata": {"name": "a", "labels": {KIND: kind}}}]},
+    }
+
+    found = Snapshot.read(document)
+
+    assert [node.name for node in found.nodes] == (["a"] if mine else [])
+    assert len(found.instances) == int(mine)
+
+
 @pytest.mark.parametrize(
     ("group", "names", "ours"), [("", ["theirs"], "theirs"), (POOL, ["theirs"], ""), ("", ["a", "b"], "")]
 )

@@ -170,7 +170,6 @@ def test_a_permissions_boundary_is_a_managed_policy(arn: str) -> None:
     ("pools: {gpu: {max_nodes: 3}}\nquotas: {g_and_vt_vcpus: 8}", "pools.gpu.max_nodes"),
     ("pools: {gpu: {existing: ng}}", "pools.gpu.existing"),
     ("pools: {gpu: {auto_scaling_group: eks-1}}", "pools.gpu.auto_scaling_group"),
-    ("pools: {gpu: {instance_types: [g5.xlarge, g6.xlarge]}}", "pools.gpu.instance_types"),
     ("cluster: {existing: c}\npools: {gpu: {existing: ng, instance_type: g5.xlarge, instance_types: [g5.xlarge]}}",
      "pools.gpu.instance_types"),
     ("cluster: {existing: c}\npools: {gpu: {existing: ng, instance_types: [g5.xlarge, p9.xlarge]}}",

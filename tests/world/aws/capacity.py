@@ -278,6 +278,11 @@ class AutoScaling:
         self.ordered(group.pool, before, desired)
         return {}
 
+    def suspend_processes(self, *, AutoScalingGroupName: str, ScalingProcesses: list[str]) -> Json:
+        self._group(AutoScalingGroupName)
+        del ScalingProcesses  # a group of the world rebalances nothing
+        return {}
+
     def _group(self, name: str) -> Group:
         if name not in self._groups.groups:
             raise refused("ValidationError", f"AutoScalingGroup name not found - {name}", "AutoScaling")

@@ -197,7 +197,7 @@ class ViewReading:
         ]
         return PoolView(
             name=name,
-            instance_type=pool.instance_type,
+            instance_type=", ".join(pool.types),
             max_nodes=pool.max_nodes,
             gpus_per_node=kind.count if kind else None,
             mode=state.mode or self._lab.mode(name),

@@ -138,7 +138,7 @@ class Examination:
 
     def _types(self, groups: Mapping[str, PoolGroup | Unread | None]) -> set[str]:
         """The instance types of all pools, as far as they are known."""
-        stated = {pool.instance_type for pool in self._lab.pools.values()}
+        stated = {kind for pool in self._lab.pools.values() for kind in pool.types}
         found = {
             kind for one in groups.values() if isinstance(one, PoolGroup) for kind in one.found.instance_types
         }

@@ -23,7 +23,7 @@ from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
 from lamplighter.domain.checks.manifests import AHEAD, CheckOrigin
-from lamplighter.domain.checks.placement import GpuNode, Placement, placements
+from lamplighter.domain.checks.placement import GpuNode, Placement, placements, without_equal
 from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.gpu.instance_types import gpu_type
@@ -45,7 +45,7 @@ NOT_JUDGED = 20
 def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     """Judges all nodes by the ladder. Raises TryLater while a check still runs and has time left.
 
-    Returns `{"verdict", "ladder", "at", "counts": {verdict: number}, "not_judged": [{check, why}], "then",
+    Returns `{"verdict", "ladder", "at", "types", "counts": {verdict: number}, "not_judged": [{check, why}], "then",
     "because", "replace": [{name, instance}]}`. The verdicts on each node go to the ledger, by lease and `at`:
     `{check, node, verdict, reason, measurements, seconds, pull_seconds}`.
     """
@@ -56,6 +56,10 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
     settings = lab.checks_for(run.window)
     gpu_nodes, unknown = _nodes(run, lab, settings, connection)
     due, not_judged = placements(checks.ladder(settings), gpu_nodes, lease)
+    unknown += [
+        Judged(check, node, verdict.not_proven(why))
+        for check, node, why in without_equal(checks.ladder(settings), gpu_nodes)
+    ]
     by_name = {node.name: node for node in gpu_nodes}
     running = _running(connection, lease)
     pulled = pods.pull_seconds(connection, checks.NAMESPACE) if running else {}
@@ -89,6 +93,7 @@ def validate(run: Run, lab: Lab, connection: Connection) -> dict[str, object]:
         "verdict": together(rows),
         "ladder": settings.ladder,
         "at": at,
+        "types": sorted({node.kind.instance_type for node in gpu_nodes}),
         "counts": Counter(str(row.get("verdict")) for row in rows),
         "not_judged": [to_document(each) for each in (*not_judged, *without)][:NOT_JUDGED],
         **what_follows(rows, gpu_nodes, settings, run, connection).to_json(),

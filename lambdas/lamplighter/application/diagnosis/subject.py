@@ -17,6 +17,7 @@ def subject_of(lab: Lab, ledger: Ledger, pool: str, now: datetime) -> Subject:
     found = lab.pools[pool]
     leases = ledger.leases(pool)
     wanted = expected(pool, leases, now, max_nodes=found.max_nodes, instance_type=found.instance_type)
+    wanted = replace(wanted, instance_types=found.types if found.is_mixed else None)
     kind, names = kind_of(lab, pool), identity(lab, pool)
     if not found.has("launch bar"):
         return Subject(kind, names, wanted)

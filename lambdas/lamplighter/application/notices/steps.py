@@ -195,6 +195,8 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
         notice_services.ledger.keep_rows(lease.pool, lease.id, at, rows)
     notice_services.ledger.keep_verdicts(lease, at)
     kept = environment.as_kept(notice_services.lab, notice_services.ledger)
+    # A pool may have several types; its nodes usually are of one.
+    types = [str(each) for each in judged] if isinstance(judged := validate.get("types"), list) else []
     proven = announcement_opening.is_proven(validate)
     ready = int((at - lease.opens).total_seconds()) if lease.ready is None and proven else None
     if ready is not None:
@@ -205,7 +207,7 @@ def _keep_verdicts(lease: Lease, validate: Mapping[str, object], notice_services
             at=at,
             pool=lease.pool,
             lease=lease.id,
-            instance_type=kept.pools[lease.pool].instance_type,
+            instance_type=types[0] if len(types) == 1 else kept.pools[lease.pool].instance_type,
             verdict=str(validate.get("verdict")),
             rows=tuple(row for row in rows if isinstance(row, Mapping)),
             seconds_to_ready=ready,

@@ -155,6 +155,11 @@ def ladder(checks: Checks) -> tuple[Check, ...]:
     return LADDERS[checks.ladder] + level_4
 
 
+def compared_between_nodes(checks: Checks) -> list[str]:
+    """The checks of the ladder that compare nodes with each other."""
+    return [check.name for check in ladder(checks) if check.nodes > 1]
+
+
 def budget_seconds(checks: Checks) -> int:
     """The seconds of the ladder from a node's Ready on, without image pulls."""
     return BUDGETS[checks.ladder] + (LEVEL_4_SECONDS if _with_level_4(checks) else 0)

@@ -4,7 +4,7 @@ A check that cannot run here is named with its reason: a collective where there 
 where they are offered in slices.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from lamplighter.domain.checks.ladder import Check
@@ -87,8 +87,27 @@ def placements(
             if not parts:
                 left_out.append(NotJudged(check.name, _too_few_nodes(len(fit))))
         else:
-            due += _pairs(check, [node.name for node in fit], lease)
+            # A comparison of nodes of different types has no floor.
+            due += [pair for names in _by_type(fit).values() for pair in _pairs(check, names, lease)]
     return due, left_out
+
+
+def without_equal(ladder: Iterable[Check], nodes: Sequence[GpuNode]) -> Iterator[tuple[str, str, Reason]]:
+    """Each check between nodes, and each node that has no other of its type to be compared with, and why."""
+    for check in ladder:
+        by_type = _by_type([node for node in nodes if check.concerns(node.kind) and not node.bars(check)])
+        for kind, names in by_type.items() if check.nodes > 1 and len(by_type) > 1 else ():
+            if len(names) < check.nodes:
+                others = tuple(sorted(by_type.keys() - {kind}))
+                yield check.name, names[0], reason("check.no-equal-node", type=kind, others=others)
+
+
+def _by_type(nodes: Iterable[GpuNode]) -> dict[str, list[str]]:
+    """The names of nodes by instance type."""
+    names: dict[str, list[str]] = {}
+    for node in nodes:
+        names.setdefault(node.kind.instance_type, []).append(node.name)
+    return names
 
 
 def _too_few_nodes(ready: int) -> Reason:
@@ -116,6 +135,8 @@ def fetches(due: Iterable[Placement], lease: str) -> dict[tuple[str, str], str]:
 
 def _pairs(check: Check, names: Sequence[str], lease: str) -> list[Placement]:
     """Pairs of neighbours; a node that is left over is paired with the first node, once that is free."""
+    if len(names) < check.nodes:
+        return []
     whole = len(names) - len(names) % 2
     pairs = [
         _placement(check, (names[at], names[at + 1]), (names[at], names[at + 1]), lease)

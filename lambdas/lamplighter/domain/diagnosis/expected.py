@@ -27,6 +27,8 @@ class Expected:
     """The kind of capacity of a pool that a NodePool sizes."""
     nodepool: str | None = None
     """The name of the NodePool."""
+    instance_types: tuple[str, ...] | None = None
+    """All types that its nodes may have, where there are several."""
 
     def to_json(self) -> dict[str, object]:
         """As the contract has it."""

@@ -122,6 +122,13 @@ class Snapshot:
     def _group_name(self) -> str:
         return text(self.nodegroup, "nodegroupName") or self.node_pool.name
 
+    @cached_property
+    def types(self) -> frozenset[str]:
+        """The types that the pool's nodes may have."""
+        listed = at(self.document, "expected", "instance_types")
+        several = listed if isinstance(listed, list) else []
+        return frozenset([self.instance_type, *(kind for kind in several if isinstance(kind, str))])
+
     @property
     def kind(self) -> str:
         """The kind of the pool's capacity, where the snapshot states it."""
@@ -342,7 +349,7 @@ class Snapshot:
             return True
         if group and named:
             return False
-        return kind == self.instance_type if kind or group else True
+        return kind in self.types if kind or group else True
 
     def _live(self, instance: Doc) -> bool:
         state = text(instance, "State", "Name") or text(instance, "State")
@@ -357,7 +364,7 @@ class Snapshot:
                 not named and bool(self.pool) and group.endswith(f"-{self.pool}")
             )
         kind = text(instance, "InstanceType")
-        return not kind or kind == self.instance_type
+        return not kind or kind in self.types
 
     def _asks_here(self, item: Doc) -> bool:
         """Whether the pod's own node selector allows this pool."""
@@ -366,7 +373,7 @@ class Snapshot:
             return True
         group = next((text(chosen, key) for key in NODEGROUP_LABELS if text(chosen, key)), "")
         kind = text(chosen, INSTANCE_TYPE_LABEL)
-        if kind and self.instance_type and kind != self.instance_type:
+        if kind and self.instance_type and kind not in self.types:
             return False
         named = self._group_name
         return not group or group in {named, self.pool} or (not named and group.endswith(f"-{self.pool}"))

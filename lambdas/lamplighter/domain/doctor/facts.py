@@ -124,8 +124,13 @@ class Facts:
     """What a lab with NodePools needs; None where it has none, or where there is no cluster yet."""
 
     def instance_type(self, lab: Lab, pool: str) -> str | Unread:
-        """The instance type of a pool: from the lab, else from AWS."""
-        stated = lab.pools[pool].instance_type
+        """The first of the instance types of a pool."""
+        types = self.instance_types(lab, pool)
+        return types if isinstance(types, Unread) else types[0]
+
+    def instance_types(self, lab: Lab, pool: str) -> tuple[str, ...] | Unread:
+        """The instance types of a pool: from the lab, else from AWS."""
+        stated = lab.pools[pool].types
         group = self.groups.get(pool)
         if stated:
             return stated
@@ -133,7 +138,7 @@ class Facts:
             return group
         node_pool = self._node_pool(pool)
         types = node_pool.instance_types if node_pool else group.found.instance_types if group else ()
-        return types[0] if types else Unread(reason("doctor.type-unknown", pool=pool))
+        return types or Unread(reason("doctor.type-unknown", pool=pool))
 
     def most_nodes(self, lab: Lab, pool: str) -> int | Unread:
         """How many nodes a pool may have: from the lab, else from AWS."""

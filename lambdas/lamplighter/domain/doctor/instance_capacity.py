@@ -28,22 +28,28 @@ def quota_p(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
     family, wanted, pools = FAMILIES[key], 0, list[Said]()
     for pool in lab.pools:
-        kind, nodes = facts.instance_type(lab, pool), facts.most_nodes(lab, pool)
-        if isinstance(kind, Unread):
+        types, nodes = facts.instance_types(lab, pool), facts.most_nodes(lab, pool)
+        if isinstance(types, Unread):
             # Its family is unknown, so either quota may apply.
-            yield unknown(kind)
+            yield unknown(types)
             return
-        if instance_types.quota(kind) != key:
+        vcpus = {
+            kind: known.vcpus if (known := instance_types.gpu_type(kind)) else None
+            for kind in types
+            if instance_types.quota(kind) == key
+        }
+        if not vcpus:
             continue
         if isinstance(nodes, Unread):
             yield unknown(nodes)
             return
-        known = instance_types.gpu_type(kind)
-        if known is None:
-            yield unknown(reason("doctor.vcpus-not-in-table", type=kind, pool=pool))
+        if untabled := next((kind for kind, each in vcpus.items() if each is None), None):
+            yield unknown(reason("doctor.vcpus-not-in-table", type=untabled, pool=pool))
             return
-        wanted += nodes * known.vcpus
-        pools.append(reason("doctor.pool-nodes", nodes=nodes, type=kind, pool=pool))
+        # Of several types, all nodes may be of the largest.
+        largest = max(vcpus, key=lambda kind: vcpus[kind] or 0)
+        wanted += nodes * (vcpus[largest] or 0)
+        pools.append(reason("doctor.pool-nodes", nodes=nodes, type=largest, pool=pool))
     if not pools:
         yield well(reason("doctor.family-none", family=family))
         return
@@ -97,15 +103,16 @@ def quota_disks(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def offering(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """Each pool's instance type is offered in its zone."""
+    """Each of a pool's instance types is offered in one of its zones."""
     for pool in lab.pools:
-        kind = facts.instance_type(lab, pool)
-        if isinstance(kind, Unread):
-            yield unknown(kind)
+        types = facts.instance_types(lab, pool)
+        if isinstance(types, Unread):
+            yield unknown(types)
         elif isinstance(facts.offered, Unread):
             yield unknown(facts.offered)
         else:
-            yield _offered(facts, lab, pool, kind, facts.offered.get(kind, frozenset()))
+            for kind in types:
+                yield _offered(facts, lab, pool, kind, facts.offered.get(kind, frozenset()))
 
 
 def _offered(facts: Facts, lab: Lab, pool: str, kind: str, offered: frozenset[str]) -> Judgement:
@@ -117,7 +124,7 @@ def _offered(facts: Facts, lab: Lab, pool: str, kind: str, offered: frozenset[st
     elif said.existing is not None:
         return unknown(reason("doctor.zone-unknown", pool=pool, group=said.existing))
     else:
-        zones = (lab.cluster.zones[said.zone_index],)
+        zones = tuple(lab.cluster.zones[index] for index in said.zone_indexes)
     here = sorted(offered & set(zones))
     if here:
         return well(reason("doctor.offered", type=kind, pool=pool, zones=tuple(here)))

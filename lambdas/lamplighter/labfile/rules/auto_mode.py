@@ -41,9 +41,11 @@ def misfits(lab: Lab) -> Iterator[Misfit]:
 
 def _type(path: Path, pool: Pool) -> Iterator[Misfit]:
     kind: Path = (*path, "kind")
-    if instance_types.not_in_auto_mode(pool.instance_type):
-        text = f"is {pool.instance_type}, which EKS Auto Mode does not start; write a type such as g6.xlarge"
-        yield Misfit((*path, "instance_type"), text, (kind,))
+    refused = next(filter(instance_types.not_in_auto_mode, pool.types), None)
+    if refused:
+        verb = "names" if pool.instance_types else "is"
+        text = f"{verb} {refused}, which EKS Auto Mode does not start; write a type such as g6.xlarge"
+        yield Misfit((*path, pool.types_key), text, (kind,))
 
 
 def _life(lab: Lab, pool: str) -> Iterator[Misfit]:

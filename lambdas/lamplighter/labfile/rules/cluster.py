@@ -118,16 +118,18 @@ def _endpoint(lab: Lab) -> Iterator[Misfit]:
 
 
 def _pool(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
-    if pool.instance_type and instance_types.has_no_gpu(pool.instance_type):
-        said = f"is {pool.instance_type}, which has no NVIDIA GPU; write a type such as g5.xlarge"
-        yield Misfit((*path, "instance_type"), said)
+    without = next(filter(instance_types.has_no_gpu, pool.types), None)
+    if without:
+        verb = "names" if pool.instance_types else "is"
+        said = f"{verb} {without}, which has no NVIDIA GPU; write a type such as g5.xlarge"
+        yield Misfit((*path, pool.types_key), said)
     yield from _quota(lab, path, pool)
     if pool.existing is not None or lab.cluster.existing is not None:
         return
-    if pool.zone_index >= len(lab.cluster.zones):
-        most = len(lab.cluster.zones) - 1
-        said = f"is {pool.zone_index}, but cluster.zones counts from 0 to {most}"
-        yield Misfit((*path, "zone_index"), said, (ZONES,))
+    if (last := max(pool.zone_indexes)) >= len(lab.cluster.zones):
+        said = f"is {last}, but cluster.zones counts from 0 to {len(lab.cluster.zones) - 1}"
+        at: Path = (*path, "zones", pool.zones.index(last)) if pool.zones else (*path, "zone_index")
+        yield Misfit(at, said, (ZONES,))
     image = versions.ami_types().get(pool.ami_type)
     if image is not None and not image.nvidia and not _driver_comes_otherwise(lab, pool):
         said = f"is {pool.ami_type}, which has no NVIDIA driver; write one with NVIDIA, such as AL2023_x86_64_NVIDIA"
@@ -156,18 +158,21 @@ def _driver_comes_otherwise(lab: Lab, pool: Pool) -> bool:
 
 
 def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
-    known = instance_types.gpu_type(pool.instance_type)
-    key = instance_types.quota(pool.instance_type)
-    most = getattr(lab.quotas, key) if key else None
-    if known is not None and most is not None and pool.max_nodes * known.vcpus > most:
-        fit = most // known.vcpus
-        advice = f"write at most {fit}" if fit else "no node fits, write a smaller type or raise the quota"
-        yield Misfit(
-            (*path, "max_nodes"),
-            f"is {pool.max_nodes}, which needs {pool.max_nodes * known.vcpus} vCPUs of {known.name},"
-            f" but quotas.{key} is {most}; {advice}",
-            (("quotas", str(key)), (*path, "instance_type")),
-        )
+    """All nodes may be of the type with the most vCPUs, in each quota that the pool's types count against."""
+    known = sorted(filter(None, map(instance_types.gpu_type, pool.types)), key=lambda one: one.vcpus)
+    for key, largest in {instance_types.quota(one.name): one for one in known}.items():
+        most = getattr(lab.quotas, key) if key else None
+        if most is not None and pool.max_nodes * largest.vcpus > most:
+            fit = most // largest.vcpus
+            advice = (
+                f"write at most {fit}" if fit else "no node fits, write a smaller type or raise the quota"
+            )
+            yield Misfit(
+                (*path, "max_nodes"),
+                f"is {pool.max_nodes}, which needs {pool.max_nodes * largest.vcpus} vCPUs of {largest.name},"
+                f" but quotas.{key} is {most}; {advice}",
+                (("quotas", str(key)), (*path, pool.types_key)),
+            )
 
 
 def _operator(lab: Lab) -> Iterator[Misfit]:

@@ -41,10 +41,10 @@ def _settings(
         yield Misfit((*path, "share"), "is given beside sharing, keep one of the two", ((*path, "sharing"),))
     shared: Path = (*path, "share" if settings.sharing is None else "sharing")
     for pool in pools:
-        keys = ("instance_type", "ami_type", "kind")
+        keys = (lab.pools[pool].types_key, "ami_type", "kind")
         reads: tuple[Path, ...] = tuple(("pools", pool, key) for key in keys)
-        if settings.mig is not None:
-            yield from _mig(lab, settings, (*path, "mig"), pool, reads)
+        for instance_type in lab.pools[pool].types if settings.mig is not None else ():
+            yield from _mig(lab, settings, (*path, "mig"), (pool, instance_type), reads)
         if settings.shared is not None and lab.gpu_stack(pool) == "built-in":
             yield Misfit(shared, _announced_whole(lab, pool), reads)
     yield from _together(lab, settings, resolved, path, shared)
@@ -68,8 +68,10 @@ def _announced_whole(lab: Lab, pool: str) -> str:
     )
 
 
-def _mig(lab: Lab, settings: GpuSettings, path: Path, pool: str, reads: tuple[Path, ...]) -> Iterator[Misfit]:
-    instance_type = lab.pools[pool].instance_type
+def _mig(
+    lab: Lab, settings: GpuSettings, path: Path, of: tuple[str, str], reads: tuple[Path, ...]
+) -> Iterator[Misfit]:
+    pool, instance_type = of
     known = instance_types.gpu_type(instance_type)
     if not settings.sliced or known is None:
         return

@@ -137,13 +137,17 @@ def _architecture(nodes: Nodes, image: versions.AmiType) -> Iterator[Misfit]:
             f"is {group.ami_type} for {image.architecture}, but {group.instance_type} is {architecture};"
             f" write {nearest(group.ami_type, alike, similar=0)}"
         )
-        yield nodes.misfit("ami_type", text, "instance_type")
+        yield nodes.misfit("ami_type", text, _types_key(group))
     else:
         text = (
             f"is {group.instance_type}, which is {architecture}, but {group.ami_type} is for {image.architecture} only;"
             f" write a type of {image.architecture} such as m5.large"
         )
-        yield nodes.misfit("instance_type", text)
+        yield nodes.misfit(_types_key(group), text)
+
+
+def _types_key(group: SystemNodes | Pool | NodeGroup) -> str:
+    return group.types_key if isinstance(group, Pool) else "instance_type"
 
 
 def _alike(image: versions.AmiType, architecture: str) -> Sequence[str]:

@@ -109,21 +109,9 @@ def _pools(lab: Lab) -> Iterator[Misfit]:
 
 def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
     pool, currency = lab.pools[name], lab.guard.budget.currency
-    if pool.instance_types and pool.existing is None:
-        yield Misfit(
-            (*path, "instance_types"),
-            "is only for an existing pool: one that the lab creates has one type; write instance_type",
-            ((*path, "existing"),),
-        )
-    elif pool.instance_types and "instance_type" in pool.model_fields_set:
-        yield Misfit(
-            (*path, "instance_types"),
-            "is written beside instance_type; write one of them",
-            ((*path, "instance_type"),),
-        )
     if pool.price_per_hour is not None or not pool.instance_type or lab.region not in regions.names():
         return
-    if pool.has("auto mode") and instance_types.not_in_auto_mode(pool.instance_type):
+    if pool.has("auto mode") and any(map(instance_types.not_in_auto_mode, pool.types)):
         return
     if prices.dearest(lab.region, pool.types, currency, fee=pool.has("fee")) is None:
         fee = " with the fee of EKS Auto Mode" if pool.has("fee") else ""
@@ -131,7 +119,7 @@ def _price(lab: Lab, name: str, path: Path) -> Iterator[Misfit]:
             (*path, "price_per_hour"),
             f"is left out, and no price of {' and '.join(pool.types)}{fee} in {lab.region} in {currency} is known;"
             ' state what a node costs for an hour, such as "1.237"',
-            ((*path, "instance_type"), (*path, "kind"), ("region",), ("guard", "budget", "currency")),
+            ((*path, pool.types_key), (*path, "kind"), ("region",), ("guard", "budget", "currency")),
         )
 
 

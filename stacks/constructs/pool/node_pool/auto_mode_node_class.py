@@ -14,9 +14,9 @@ GROUP, KIND = "eks.amazonaws.com", "NodeClass"
 
 
 def auto_mode_node_class(
-    lab: Lab, pool: str, *, role: str, subnet: str, security_groups: Sequence[str]
+    lab: Lab, pool: str, *, role: str, subnets: Sequence[str], security_groups: Sequence[str]
 ) -> Mapping[str, object]:
-    """The manifest. `role`, `subnet` and `security_groups` are names and ids of a deploy."""
+    """The manifest. `role`, `subnets` and `security_groups` are names and ids of a deploy."""
     of_pool = lab.pools[pool]
     known = instance_types.gpu_type(of_pool.instance_type)
     networking = (
@@ -31,7 +31,7 @@ def auto_mode_node_class(
         },
         "spec": {
             "role": role,
-            "subnetSelectorTerms": [{"id": subnet}],
+            "subnetSelectorTerms": [{"id": subnet} for subnet in subnets],
             "securityGroupSelectorTerms": [{"id": group} for group in security_groups],
             "ephemeralStorage": {"size": f"{of_pool.disk_gib}Gi"},
             **networking,

@@ -18,15 +18,15 @@ SYSTEM_GIB = 4
 
 
 def ec2_node_class(
-    lab: Lab, pool: str, *, profile: str, subnet: str, security_groups: Sequence[str]
+    lab: Lab, pool: str, *, profile: str, subnets: Sequence[str], security_groups: Sequence[str]
 ) -> Mapping[str, object]:
-    """The manifest. `profile`, `subnet` and `security_groups` are names and ids of a deploy."""
+    """The manifest. `profile`, `subnets` and `security_groups` are names and ids of a deploy."""
     of_pool = lab.pools[pool]
     spec: dict[str, object] = {
         # An alias has the version in it: an image that moves under a running lab would be drift.
         "amiSelectorTerms": [{"alias": of_pool.image}],
         "instanceProfile": profile,
-        "subnetSelectorTerms": [{"id": subnet}],
+        "subnetSelectorTerms": [{"id": subnet} for subnet in subnets],
         "securityGroupSelectorTerms": [{"id": group} for group in security_groups],
         "blockDeviceMappings": _disks(bottlerocket=of_pool.family == "bottlerocket", gib=of_pool.disk_gib),
         "metadataOptions": {

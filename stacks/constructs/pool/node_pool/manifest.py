@@ -7,7 +7,7 @@ reads no budget. Node repair is on in EKS Auto Mode (https://docs.aws.amazon.com
 and off in the Karpenter that the lab installs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from lamplighter.lab.model import Lab
@@ -55,16 +55,16 @@ def node_pool(lab: Lab, pool: str, *, replicas: object) -> Mapping[str, object]:
 
 
 def _requirements(lab: Lab, pool: str) -> list[Mapping[str, object]]:
-    """One type in one zone: a static NodePool never gets another kind of node than the lab has a price for."""
+    """Its types and zones: a static NodePool never gets another kind of node than the lab has a price for."""
     of_pool = lab.pools[pool]
-    wanted = {
-        "node.kubernetes.io/instance-type": of_pool.instance_type,
-        "karpenter.sh/capacity-type": "on-demand",
-        "topology.kubernetes.io/zone": lab.cluster.zones[of_pool.zone_index],
-        "kubernetes.io/arch": "arm64" if "_ARM_" in of_pool.ami_type else "amd64",
-        "kubernetes.io/os": "linux",
+    wanted: dict[str, Sequence[str]] = {
+        "node.kubernetes.io/instance-type": of_pool.types,
+        "karpenter.sh/capacity-type": ["on-demand"],
+        "topology.kubernetes.io/zone": [lab.cluster.zones[index] for index in of_pool.zone_indexes],
+        "kubernetes.io/arch": ["arm64" if "_ARM_" in of_pool.ami_type else "amd64"],
+        "kubernetes.io/os": ["linux"],
     }
-    return [{"key": key, "operator": "In", "values": [value]} for key, value in wanted.items()]
+    return [{"key": key, "operator": "In", "values": [*values]} for key, values in wanted.items()]
 
 
 def _taint(taint: Taint) -> Mapping[str, str]:

@@ -35,15 +35,16 @@ class NodePool(Construct):
     ) -> None:
         super().__init__(scope, construct_id)
         lab = around.lab
-        name, subnet = lab.node_pool_name(pool), around.subnets[lab.pools[pool].zone_index].ref
+        name = lab.node_pool_name(pool)
+        subnets = [around.subnets[index].ref for index in lab.pools[pool].zone_indexes]
         named = shared.node_roles[lab.pools[pool].kind].named
         if lab.pools[pool].has("karpenter"):
             of_nodes = ec2_node_class(
-                lab, pool, profile=named, subnet=subnet, security_groups=around.groups_of(pool)
+                lab, pool, profile=named, subnets=subnets, security_groups=around.groups_of(pool)
             )
         else:
             of_nodes = auto_mode_node_class(
-                lab, pool, role=named, subnet=subnet, security_groups=around.groups_of(pool)
+                lab, pool, role=named, subnets=subnets, security_groups=around.groups_of(pool)
             )
         changed = digest(self, of_nodes, node_pool(lab, pool, replicas=0))
         self._gate = deploy_step(

@@ -127,6 +127,14 @@ class AutoScaling:
                 DesiredCapacity=min(group.size, target),
             )
 
+    def keep_zones(self, group: Controller) -> None:
+        """Stop AZRebalance: it ends a node, leased or not, once a zone without capacity has some again.
+
+        EKS has no setting for it (aws/containers-roadmap 1453).
+        """
+        with outside("autoscaling:SuspendProcesses", group.name):
+            self._asg.suspend_processes(AutoScalingGroupName=group.name, ScalingProcesses=["AZRebalance"])
+
     def _terminate_hooks(self, group: str) -> list[str]:
         with outside("autoscaling:DescribeLifecycleHooks", group):
             hooks = self._asg.describe_lifecycle_hooks(AutoScalingGroupName=group)["LifecycleHooks"]

@@ -90,6 +90,8 @@ class NodeGroupCapacity:
         if maximum is not None:
             return self.nodegroups.bound(name, maximum, size)
         behind = group is not None and group.size < size
+        if group is not None and behind and self._lab.pools[pool].zones[1:]:
+            self.autoscaling.keep_zones(group)
         if seen.exists and (seen.ordered != size or seen.minimum > 0 or behind):
             try:
                 return self.nodegroups.scale(name, size)
