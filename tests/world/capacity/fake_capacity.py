@@ -27,7 +27,7 @@ from lamplighter.domain.capacity.evidence import (
 from lamplighter.domain.capacity.identity import Identity
 from lamplighter.domain.capacity.launch_cause import LaunchCause, refusals
 from lamplighter.domain.capacity.port import Awaited, Removal
-from lamplighter.domain.capacity.shortage import Shortage, of_refusal, short_of
+from lamplighter.domain.capacity.shortage import Shortage, short_of, short_of_refusal
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
@@ -141,7 +141,7 @@ class FakeCapacity:
             return None
         named = refusals([each for each in refused if each.started and each.started >= awaited.since], ())
         if named:
-            return short_of(named[0].cause, have, wanted, of_refusal(named[0]))
+            return short_of_refusal(named[0], have, wanted)
         if waited < SILENCE:
             return None
         silent = reason("pool.short.silent", minutes=waited // timedelta(minutes=1))

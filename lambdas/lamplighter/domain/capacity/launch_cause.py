@@ -92,7 +92,7 @@ _TEXTS = (
         re.compile(
             r"InsufficientInstanceCapacity|not have sufficient|insufficient capacity|UnfulfillableCapacity"
             r"|InsufficientHostCapacity|InsufficientCapacity"
-            r"|no Spot capacity available|(?<![\w.-])(?-i:ICE)(?![\w.-])",
+            r"|no Spot capacity available|no more unused capacity|(?<![\w.-])(?-i:ICE)(?![\w.-])",
             re.IGNORECASE,
         ),
     ),

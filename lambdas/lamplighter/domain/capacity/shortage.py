@@ -1,11 +1,12 @@
-"""That fewer nodes came than were ordered: a cause of `diagnose`, and a reason that says it.
+"""That fewer nodes came than were ordered: a cause of `diagnose`, a reason that says it, and what AWS has instead.
 
-Draws the reason from AWS's words about a refused launch. Each kind of capacity says where it finds those.
+Reads AWS's words about a refused launch. Each kind of capacity says where it finds those.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lamplighter.domain.capacity.available import NOTHING, Available
 from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
 from lamplighter.reasons.reason import Reason, reason
 
@@ -18,9 +19,27 @@ class Shortage:
 
     cause: LaunchCause
     reason: Reason
+    available: Available = NOTHING
+
+    def details(self) -> dict[str, str]:
+        """Its values, as an entry of the trail keeps them."""
+        return {"cause": self.cause.value, **self.available.details()}
 
 
-_ZONE = re.compile(r"\(([a-z]{2}(?:-[a-z]+)+-\d[a-z])\)|\b([a-z]{2}(?:-[a-z]+)+-\d[a-z])\b")
+# Compiled on first use: most functions that load this file read no refusal.
+# A zone of a region, a local or Wavelength zone, or a zone's id, which EC2 names where the request did.
+_A_ZONE = r"(?:[a-z]{2}(?:-[a-z]+)+-\d(?:[a-z]|(?:-[a-z0-9]+){1,3}-\d[a-z]?)|[a-z]{3,6}\d-az\d+)(?![\w-])"
+_ZONE = rf"\(({_A_ZONE})\)|\b({_A_ZONE})"
+_OFFER = (
+    # EC2's InsufficientInstanceCapacity; Karpenter cuts an event at 300 characters, often before the zones.
+    rf"currently get (?:(?P<type>\S+) )?capacity by not specifying an Availability Zone in your request"
+    rf" or choosing (?P<zones>{_A_ZONE}(?:, {_A_ZONE})*)"
+    # EC2's Unsupported: these zones offer the type at all.
+    r"|type \((?P<offered>[^)]+)\) is not supported in your requested Availability Zone(?: \([^)]*\))?\."
+    r" Please retry your request by not specifying an Availability Zone"
+    rf" or choosing (?P<elsewhere>{_A_ZONE}(?:, {_A_ZONE})*)"
+)
+_REFUSED = rf"sufficient (\S+) capacity in the Availability Zone you requested \(({_A_ZONE})\)"
 _LIMIT = re.compile(r"vCPU limit of (\d+)", re.IGNORECASE)
 _TYPE = re.compile(r"\b([a-z][a-z0-9-]*\.(?:\d*x?large|metal\S*|medium|small|micro|nano))\b")
 
@@ -28,6 +47,19 @@ _TYPE = re.compile(r"\b([a-z][a-z0-9-]*\.(?:\d*x?large|metal\S*|medium|small|mic
 def short_of(cause: LaunchCause, have: int, wanted: int, why: Reason) -> Shortage:
     """The shortage of a pool that has only some of its nodes."""
     return Shortage(cause, reason("pool.short", have=have, wanted=wanted, why=why))
+
+
+def short_of_refusal(refusal: LaunchRefusal, have: int, wanted: int) -> Shortage:
+    """The same, where AWS's words name the cause."""
+    named = available(refusal.text)
+    return replace(short_of(refusal.cause, have, wanted, of_refusal(refusal)), available=named)
+
+
+def available(text: str) -> Available:
+    """The zones and types that AWS names as available in its words about a refused launch; often none."""
+    offers = _offers(text)
+    zones = dict.fromkeys(zone for _, zones in offers for zone in zones)
+    return Available(tuple(zones), tuple(dict.fromkeys(kind for kind, _ in offers if kind)))
 
 
 def of_refusal(refusal: LaunchRefusal) -> Reason:  # noqa: PLR0911 -- one a cause
@@ -44,7 +76,9 @@ def of_refusal(refusal: LaunchRefusal) -> Reason:  # noqa: PLR0911 -- one a caus
         case LaunchCause.NO_ADDRESSES:
             return reason("pool.short.no-addresses")
         case LaunchCause.WRONG_INSTANCE_TYPE:
-            return reason("pool.short.not-offered", quote=_quote(text))
+            refused = reason("pool.short.not-offered", quote=_quote(text))
+            offers = _offers(text)
+            return reason("pool.short.offered", why=refused, offers=_named(offers)) if offers else refused
         case LaunchCause.LAUNCH_DENIED:
             return reason("pool.short.launch-denied", quote=_quote(text))
         case LaunchCause.UNKNOWN:
@@ -56,20 +90,36 @@ def as_aws_says(text: str) -> Reason:
     return reason("pool.short.aws-says", quote=_quote(text))
 
 
-def zones_with_capacity(text: str) -> tuple[str, ...]:
-    """The zones in which AWS says that it has the capacity now."""
-    offered = text.partition(" or choosing ")[2].partition(". ")[0]
-    return tuple(zone[1] or zone[2] for zone in _ZONE.finditer(offered))
-
-
 def _of_capacity(text: str) -> Reason:
-    lacking = _of_zone(text)
-    zones = zones_with_capacity(text)
-    return reason("pool.short.no-capacity.elsewhere", why=lacking, zones=zones) if zones else lacking
+    lacking, offers = _of_zone(text), _offers(text)
+    kind = _TYPE.search(text)
+    if offers and kind and {offer[0] for offer in offers} == {kind[1]}:
+        return reason("pool.short.no-capacity.elsewhere", why=lacking, zones=available(text).zones)
+    return reason("pool.short.offered", why=lacking, offers=_named(offers)) if offers else lacking
+
+
+def _offers(text: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Each type that AWS names, with its zones. A fleet's text may name a zone and refuse it: then it is left out."""
+    plain = " ".join(text.split())
+    refused = {(refusal[1], refusal[2]) for refusal in re.finditer(_REFUSED, plain)}
+    found: dict[str, dict[str, None]] = {}
+    for offer in re.finditer(_OFFER, plain):
+        kind, zones = offer["type"] or offer["offered"] or "", offer["zones"] or offer["elsewhere"]
+        found.setdefault(kind, {}).update(
+            dict.fromkeys(zone for zone in zones.split(", ") if (kind, zone) not in refused)
+        )
+    return [(kind, tuple(zones)) for kind, zones in found.items() if zones]
+
+
+def _named(offers: list[tuple[str, tuple[str, ...]]]) -> tuple[Reason, ...]:
+    return tuple(
+        reason("pool.short.offer", type=kind or reason("pool.short.type-of-pool"), zones=zones)
+        for kind, zones in offers
+    )
 
 
 def _of_zone(text: str) -> Reason:
-    zone, instance_type = _ZONE.search(text), _TYPE.search(text)
+    zone, instance_type = re.search(_ZONE, text), _TYPE.search(text)
     place = (zone[1] or zone[2]) if zone else reason("pool.short.zone-of-pool")
     if instance_type:
         return reason("pool.short.no-capacity.of-type", type=instance_type[1], zone=place)

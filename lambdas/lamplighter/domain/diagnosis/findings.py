@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from lamplighter.domain.capacity.available import Available
 from lamplighter.domain.diagnosis.causes import CAUSES, Cause
 from lamplighter.domain.diagnosis.stages import ProvisioningStage
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
@@ -28,6 +29,8 @@ class DiagnosisFinding:
     """Words of outside systems, and reasons where a rule itself concludes."""
     special_advice: Reason | None = None
     """What to do in this case, where it is not what the cause says."""
+    available: Available | None = None
+    """Of a refused launch: the zones and types that AWS names as available."""
 
     @property
     def advice(self) -> Reason:
@@ -55,6 +58,7 @@ class DiagnosisFinding:
             "summary": str(self.summary),
             "evidence": [str(line) for line in self.evidence[:SHOWN_EVIDENCE]],
             "advice": str(self.advice),
+            **({"available": self.available.to_json()} if self.available else {}),
         }
 
 
@@ -109,6 +113,8 @@ class Gathered:
     """Keys of the snapshot that would explain more and were not read."""
     advice: dict[str, Reason] = field(default_factory=dict)
     """By cause, where a rule knows better than the cause."""
+    available: dict[str, Available] = field(default_factory=dict)
+    """By cause of a refused launch: what AWS names as available."""
 
     def found(self, cause: str, about: str, *evidence: Said, advice: Reason | None = None) -> None:
         """A rule holds for an object. Empty evidence is left out."""
@@ -157,6 +163,7 @@ class Gathered:
                 tuple(self.objects[name]),
                 tuple(self.evidence.get(name, {}).values()),
                 self.advice.get(name),
+                self.available.get(name),
             )
             for name, cause in CAUSES.items()
             if name in self.objects

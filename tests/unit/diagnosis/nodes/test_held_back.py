@@ -27,8 +27,13 @@ def refused(message: str) -> Document:
 def test_zones_that_have_the_capacity_are_said_where_aws_names_them() -> None:
     [found] = judge(refused(ELSEWHERE)).findings
     assert (found.cause.name, str(found.evidence[1])) == ("no-capacity", OFFERED)
+    assert found.to_json()["available"] == {
+        "zones": ["ap-northeast-2b", "ap-northeast-2c"],
+        "instance_types": ["g5.xlarge"],
+    }
     [found] = judge(refused(SHORT)).findings
     assert len(found.evidence) == 1
+    assert "available" not in found.to_json()
 
     told = of_refusal(LaunchRefusal(LaunchCause.NO_CAPACITY, ELSEWHERE))
     assert str(told) == (

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.capacity.evidence import HealthIssue
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause, refusals
 from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
-from lamplighter.domain.capacity.shortage import Shortage, as_aws_says, of_refusal, short_of
+from lamplighter.domain.capacity.shortage import Shortage, as_aws_says, short_of, short_of_refusal
 from lamplighter.reasons.reason import Reason, reason
 
 SILENCE = timedelta(minutes=3)
@@ -56,7 +56,7 @@ def explain(
             return short_of(LaunchCause.UNKNOWN, have, wanted, taken_back)
     named = refusals(failed, health if silent else ())
     if named:
-        return short_of(named[0].cause, have, wanted, of_refusal(named[0]))
+        return short_of_refusal(named[0], have, wanted)
     why = _of_unknown(failed, health, now - ordered, gave_up=gave_up)
     return short_of(LaunchCause.UNKNOWN, have, wanted, why)
 

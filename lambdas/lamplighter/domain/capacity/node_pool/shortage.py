@@ -12,7 +12,7 @@ from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause,
 from lamplighter.domain.capacity.node_pool import interruptions
 from lamplighter.domain.capacity.node_pool.evidence import ClaimEvent
 from lamplighter.domain.capacity.port import Awaited
-from lamplighter.domain.capacity.shortage import Shortage, as_aws_says, of_refusal, short_of
+from lamplighter.domain.capacity.shortage import Shortage, as_aws_says, short_of, short_of_refusal
 from lamplighter.reasons.reason import Reason, reason
 
 SILENCE = timedelta(minutes=3)
@@ -34,7 +34,7 @@ def explain(awaited: Awaited, seen: Seen, events: Sequence[ClaimEvent]) -> Short
     if refused is not None:
         if refused.cause is LaunchCause.LAUNCH_DENIED and waited < IAM_SETTLES:
             return None
-        return short_of(refused.cause, awaited.have, awaited.wanted, of_refusal(refused))
+        return short_of_refusal(refused, awaited.have, awaited.wanted)
     if waited < SILENCE:
         return None
     return short_of(LaunchCause.UNKNOWN, awaited.have, awaited.wanted, _of_unknown(awaited, seen, since))

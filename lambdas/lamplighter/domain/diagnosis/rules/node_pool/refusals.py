@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.domain.capacity.launch_cause import LaunchCause, blocker_of, cause_of
 from lamplighter.domain.capacity.node_pool.lock import policy_name
-from lamplighter.domain.capacity.shortage import zones_with_capacity
+from lamplighter.domain.capacity.shortage import available
 from lamplighter.domain.diagnosis.document import at, text
 from lamplighter.domain.diagnosis.events import events_by_object, reported_by
 from lamplighter.domain.diagnosis.findings import Gathered
@@ -48,11 +48,17 @@ class Refusal:
     def report(self, gathered: Gathered) -> None:
         """The finding: with the zones that have the capacity, or with what to do about an account held back."""
         words = str(self.evidence)
-        zones = zones_with_capacity(words) if self.cause == LaunchCause.NO_CAPACITY else ()
-        offered = reason("finding.evidence.zones-with-capacity", zones=zones) if zones else ""
+        named = available(words)
+        offered = (
+            reason("finding.evidence.zones-with-capacity", zones=named.zones)
+            if named.zones and self.cause == LaunchCause.NO_CAPACITY
+            else ""
+        )
         blocker = blocker_of(words) if self.cause == LaunchCause.LAUNCH_DENIED else None
         advice = reason(f"finding.launch-denied.{blocker.value}.advice") if blocker else None
         gathered.found(self.cause, self.about, self.evidence, *self.more, offered, advice=advice)
+        if named.zones:
+            gathered.available[self.cause] = named
 
 
 @dataclass(frozen=True)
