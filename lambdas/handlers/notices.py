@@ -13,7 +13,14 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment, logs
 from lamplighter.application.notices import telling
 from lamplighter.application.notices.services import NoticeServices
-from lamplighter.application.notices.steps import announce, announce_change, announce_replacement, tell, warn
+from lamplighter.application.notices.steps import (
+    announce,
+    announce_change,
+    announce_replacement,
+    announce_shortage,
+    tell,
+    warn,
+)
 from lamplighter.application.run import step_of
 
 CLUSTER_SECONDS = 30
@@ -21,7 +28,7 @@ CLUSTER_SECONDS = 30
 
 
 def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
-    """Entry point: `{"step", "run"}` from the workflows and from the schedules that warn."""
+    """Entry point: `{"step", "run"}` from the workflows, the schedules that warn and other functions."""
     logs.begin(event, context)
     step, run = step_of(event, STEPS)
     done = step(run, _notice_services())
@@ -48,6 +55,7 @@ STEPS = {
     "Announce": announce,
     "AnnounceChange": announce_change,
     "AnnounceReplacement": announce_replacement,
+    "AnnounceShortage": announce_shortage,
     "Tell": tell,
     "Warm": warm,
     "Warn": warn,

@@ -4,7 +4,7 @@ moto's EKS does not move its groups, so a test says when EKS and Auto Scaling ca
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -102,6 +102,8 @@ class LabOnMoto:
     cluster: Cluster
     group: str
     close_lab: str
+    notices: list[tuple[str, Mapping[str, object]]] = field(default_factory=list)
+    """The steps that the notices function was asked for."""
 
     @cached_property
     def lab(self) -> Lab:
@@ -109,7 +111,10 @@ class LabOnMoto:
 
     @cached_property
     def capacity(self) -> CapacityServices:
-        return CapacityServices(self.lab, Ledger(LEDGER), {NODE_GROUP: self.port})
+        def start_notice(step: str, run: Mapping[str, object]) -> None:
+            self.notices.append((step, run))
+
+        return CapacityServices(self.lab, Ledger(LEDGER), {NODE_GROUP: self.port}, start_notice)
 
     @cached_property
     def port(self) -> NodeGroupCapacity:

@@ -35,10 +35,15 @@ class NoticeKind:
     """Whether it is a new message in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
-UNFILLED = "unfilled"
+SHORT, UNFILLED = "short", "unfilled"
 KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("open", "A pool is open and its GPUs are proven.", Ping.LATE),
     NoticeKind("degraded", "A pool is open with less than was asked for, or not proven.", Ping.ALWAYS),
+    NoticeKind(
+        SHORT,
+        "AWS refuses nodes of an opening: the cause and what AWS has instead, at once, while the other nodes come.",
+        Ping.ALWAYS,
+    ),
     NoticeKind("failed", "GPUs failed their checks and the pool is being closed for it.", Ping.ALWAYS),
     NoticeKind("replacing", "Nodes whose GPUs failed are about to be replaced."),
     NoticeKind("refused", "A window, an open or an extension was refused.", Ping.PLANNED),

@@ -83,11 +83,12 @@ class LabFunctions(Construct):
         self.nodegroups = self._function(
             "nodegroups",
             "Node groups: writes the target of a pool and watches what comes of it",
-            {},
+            {"NOTICES_FUNCTION_ARN": names.function_arn("notices")},
             [
                 p.keeping_the_ledger(),
                 *p.capacity.seeing(),
                 *p.capacity.sizing(),
+                p.invoking("notices"),
             ],
             memory_mib=WAITED_FOR,
             # Its events start workers ahead; after a minute such an event is useless, and its failure does not matter.

@@ -55,6 +55,7 @@ COMMON = {
     "owner": "ci-training", "in_reply_to": EVENT,
 }  # fmt: skip
 ENDS, OPENS = "2026-11-20T21:00:00Z", "2026-11-20T19:59:00Z"
+DEGRADED = {"type": "pool-degraded", "nodes": 2, "closes": ENDS, "cause": None, "available": None}
 
 
 @pytest.mark.parametrize(
@@ -63,8 +64,17 @@ ENDS, OPENS = "2026-11-20T21:00:00Z", "2026-11-20T19:59:00Z"
         ("lease-granted", {}, {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS}),
         ("refused", {}, {"type": "lease-refused", "earliest": None}),
         ("announced", {"notice": "open"}, {"type": "pool-open", "nodes": 2, "closes": ENDS}),
-        ("announced", {"notice": "degraded"}, {"type": "pool-degraded", "nodes": 2, "closes": ENDS}),
-        ("announced", {"notice": "failed"}, {"type": "pool-degraded", "nodes": 2, "closes": ENDS}),
+        ("announced", {"notice": "degraded"}, DEGRADED),
+        ("announced", {"notice": "failed"}, DEGRADED),
+        (
+            "announced",
+            {"notice": "short", "cause": "vcpu-quota"},
+            DEGRADED
+            | {
+                "cause": "vcpu-quota",
+                "available": {"zones": [], "instance_types": []},
+            },
+        ),
         ("warned", {"notice": "warned"}, {"type": "warned", "closes": ENDS}),
         ("extended", {}, {"type": "extended", "closes": ENDS}),
         ("shortened", {}, {"type": "extended", "closes": ENDS}),

@@ -11,13 +11,15 @@ from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
 from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.adapters.capacity.node_group.nodegroups import NodeGroups
 from lamplighter.application.capacity.steps import await_nodes
+from lamplighter.application.run import result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import NOW, Claim, Instance, Part, Seen
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.capacity.node_group.evidence import NodeGroupUpdate, ScalingActivity
+from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import ClaimStage, Noted, Stage
-from lamplighter.errors import TryLater
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.document import one_line, read_line
 from lamplighter.reasons.reason import reason
 from lamplighter.values import instant
@@ -133,6 +135,48 @@ def test_a_cause_is_told_where_nothing_boots_or_after_two_and_a_half_minutes(lab
     assert (done["instances"], done["cause"]) == ([], "no-capacity")
 
 
+def test_a_shortage_is_announced_at_once_while_other_nodes_boot_and_once(lab: LabOnMoto) -> None:
+    # given two nodes ordered, of which one boots and one was refused
+    lab.scale(1)
+    lab.port.instances, lab.port.autoscaling = Booting(1), Refused(0.1)
+    lab.at(0.3)
+
+    # when the step waits for the one that boots, then the notices function has the other's refusal
+    with pytest.raises(TryLater):
+        await_nodes(lab.run(), lab.capacity)
+    [(step, told_early)] = lab.notices
+    assert step == "AnnounceShortage"
+    assert told_early["lease"] == "cli-1"
+    awaited = result(told_early, "AwaitNodes")
+    assert "1 of 2 nodes: AWS has no g5.xlarge capacity left" in told(dict(awaited))
+    assert awaited["refusal"] == {"cause": "no-capacity"}
+
+    # and once it is announced, by this or by an earlier round of the run, nobody is asked again
+    lab.notices.clear()
+    with pytest.raises(TryLater):
+        await_nodes(lab.run(Announce={"announced": True}), lab.capacity)
+    lab.capacity.ledger.decide("gpu", Decision("short-cli-1", "announced", "as found", EIGHT))
+    with pytest.raises(TryLater):
+        await_nodes(lab.run(), lab.capacity)
+    assert lab.notices == []
+
+
+def test_with_no_node_the_run_itself_announces_the_shortage(lab: LabOnMoto) -> None:
+    lab.port.autoscaling = Refused(0)
+    assert await_nodes(lab.run(), lab.capacity)["cause"] == "no-capacity"
+    assert lab.notices == []
+
+
+def test_a_notices_function_that_cannot_be_asked_disturbs_no_opening(lab: LabOnMoto) -> None:
+    def refuses(*_: object) -> None:
+        raise OutsideFailed("lambda:InvokeFunction is throttled")
+
+    lab.scale(1)
+    lab.port.instances, lab.port.autoscaling = Booting(1), Refused(0)
+    with pytest.raises(TryLater, match="1 are booting"):
+        await_nodes(lab.run(), replace(lab.capacity, start_notice=refuses))
+
+
 @pytest.mark.parametrize(
     ("before", "ordered", "told"), [(2, True, True), (1, True, False), (2, False, False), (3, True, True)]
 )
@@ -196,6 +240,7 @@ def test_a_lease_for_which_there_is_no_money_at_all_gets_nothing_and_is_told_so(
             reason("pool.short", have=0, wanted=2, why=reason("capacity.no-money-to-ask-again"))
         ),
         "cause": "unknown",
+        "refusal": {"cause": "unknown"},
     }
 
 

@@ -15,7 +15,7 @@ on first use: at the top it is loaded by every function that imports this file, 
 tests/unit/project/test_deferred_imports.py fails.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -40,6 +40,13 @@ if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
 
+def _start_notice(step: str, run: Mapping[str, object]) -> None:
+    from lamplighter.adapters.aws.functions import Functions  # noqa: PLC0415 -- only a shortage needs it
+
+    # A workflow waits.
+    Functions(patience_seconds=4).start(environment.ENVIRONMENT.notices_function, {"step": step, "run": run})
+
+
 @dataclass
 class CapacityServices:
     """The lab, its ledger and, by kind, the capacity of its pools."""
@@ -47,6 +54,8 @@ class CapacityServices:
     lab: "Lab"
     ledger: Ledger
     capacities: "Mapping[str, Capacity]"
+    start_notice: Callable[[str, Mapping[str, object]], None] = _start_notice
+    """Has the notices function do a step, without waiting for it."""
 
     def now(self) -> datetime:
         """The present instant, in UTC."""

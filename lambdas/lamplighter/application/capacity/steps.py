@@ -11,6 +11,7 @@ from lamplighter.application.capacity import missing as missing_nodes
 from lamplighter.application.capacity.outlived import replace_outlived
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.capacity.sizes import Direction, Order, Written, still_writing, write
+from lamplighter.application.logs import logger
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
@@ -22,7 +23,8 @@ from lamplighter.domain.capacity.shortage import Shortage, short_of
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage, share
-from lamplighter.errors import TryLater
+from lamplighter.errors import LamplighterError, TryLater
+from lamplighter.lab.notice_kinds import SHORT
 from lamplighter.reasons.document import document, one_line, read_line
 from lamplighter.reasons.reason import Reason, reason
 from lamplighter.values import instant
@@ -123,6 +125,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
                 "capacity.await-replaced", running=len(running), wanted=wanted, pool=pool, nodes=tuple(going)
             )
         )
+    if shortage is not None and members and not result(run, "Announce"):
+        _announce_early(run, capacity, lease, _arrived(wanted, running, shortage))
     if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
         return _arrived(wanted, running, shortage)
     if now - ordered >= NODES_PATIENCE:
@@ -203,7 +207,24 @@ def _arrived(wanted: int, running: Sequence[Instance], shortage: Shortage | None
         # As text: the workflow asks whether it is a string.
         "shortage": one_line(shortage.reason) if shortage else None,
         "cause": shortage.cause.value if shortage else None,
+        "refusal": shortage.details() if shortage else {},
     }
+
+
+def _announce_early(
+    run: Mapping[str, object], capacity: CapacityServices, lease: Lease, awaited: Mapping[str, object]
+) -> None:
+    """Have the shortage announced at once, once: the run itself does so when the nodes that come are proven.
+
+    With no node there is nothing to prove, and the run announces it within a minute.
+    """
+    if capacity.ledger.command(lease.pool, f"{SHORT}-{lease.id}") is not None:
+        return
+    try:
+        found = {"command": run.get("command"), "lease": lease.id, "results": {"AwaitNodes": awaited}}
+        capacity.start_notice("AnnounceShortage", found)
+    except LamplighterError as error:
+        logger().warning("the shortage of %s is announced later: %s", lease.id, error)
 
 
 def _lease(

@@ -7,7 +7,7 @@ workflow: the ledger has it, and step Tell sends it later.
 from collections.abc import Mapping
 from datetime import datetime
 
-from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.notices import Notices, Sent
 from lamplighter.application import environment, metrics
 from lamplighter.application.logs import logger
 from lamplighter.application.notices.services import NoticeServices
@@ -133,6 +133,16 @@ def tell(run: Mapping[str, object], _voice: NoticeServices) -> dict[str, object]
     return {"announced": True, "kind": again.kind}
 
 
+def announce_shortage(run: Mapping[str, object], notice_services: NoticeServices) -> dict[str, object]:
+    """Step AnnounceShortage: say once that AWS refuses nodes of an opening, while its other nodes come."""
+    pool = pool_of(run, notice_services.lab)
+    lease = notice_services.ledger.lease(pool, str(run.get("lease")))
+    if lease is None or not lease.in_force(notice_services.now()):
+        return {"announced": False, "kind": None}
+    said = announcement_opening.of_shortage(pool, lease, result(run, "AwaitNodes"))
+    return _say_once(pool, said, lease.id, notice_services)
+
+
 def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
     """How far the lease may be extended; None where no price is known."""
 
@@ -245,9 +255,7 @@ def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServic
 def _say(
     pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
 ) -> dict[str, object]:
-    texts = notice_services.texts
-    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
-    sent = notice_services.notices.say(notification.of(notice_services.lab.name, pool, said, texts, clock))
+    sent = _send(pool, said, notice_services)
     notice_services.ledger.append_audit(_entry(pool, said, lease, notice_services, sent=sent))
     return {"announced": sent == "yes", "kind": said.kind}
 
@@ -255,14 +263,18 @@ def _say(
 def _say_once(
     pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
 ) -> dict[str, object]:
-    """The same, once for a lease, however many runs close it."""
-    texts = notice_services.texts
-    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
-    letter = notification.of(notice_services.lab.name, pool, said, texts, clock)
+    """The same, once for a lease, however many runs come to it."""
     entry = _entry(pool, said, lease, notice_services, free=said.free)
     key = f"{said.kind}-{lease}"
-    told = once(notice_services.ledger, key, entry, lambda: notice_services.notices.say(letter))
+    told = once(notice_services.ledger, key, entry, lambda: _send(pool, said, notice_services))
     return {"announced": told, "kind": said.kind}
+
+
+def _send(pool: str, said: Announcement, notice_services: NoticeServices) -> Sent:
+    """Send it in the lab's language, by the lab's clock."""
+    texts = notice_services.texts
+    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
+    return notice_services.notices.say(notification.of(notice_services.lab.name, pool, said, texts, clock))
 
 
 def _entry(
@@ -276,5 +288,5 @@ def _entry(
         what=said.plain or said.subject,
         why=said.text,
         lease=lease,
-        details={"notice": said.kind, **details},
+        details={"notice": said.kind, **said.refusal, **details},
     )

@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any, ClassVar, Literal
 
 from lamplighter.data.texts import Texts
+from lamplighter.domain.capacity.available import Available
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Clock, Reason, Said, Sentences, draw
 from lamplighter.values import instant
@@ -109,13 +110,20 @@ class PoolOpen(LabEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolDegraded(LabEvent):
-    """The pool has less than was asked for, or its GPUs are not proven; `pool-open` follows if that is mended."""
+    """The pool has less than was asked for, or its GPUs are not proven; `pool-open` follows if that is mended.
+
+    A shortage is told at once, and again when the nodes that came are proven.
+    """
 
     TYPE: ClassVar[str] = "pool-degraded"
     nodes: int | None
     """The nodes that the lease asked for."""
     closes: datetime | None
     """When the lease ends."""
+    cause: str | None = None
+    """Of a shortage: the cause, one of those of `diagnose`, such as `no-capacity`."""
+    available: Available | None = None
+    """Of a shortage: the zones and instance types that AWS names as available, often none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -254,7 +262,7 @@ def _written(value: object) -> JsonValue:
         return instant.written(value)
     if isinstance(value, tuple):
         return [_written(part) for part in value]
-    if isinstance(value, EventReason | CheckCount | FailedCheck | Amount):
+    if isinstance(value, EventReason | CheckCount | FailedCheck | Amount | Available):
         return {each.name: _written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return dict(value)

@@ -8,6 +8,7 @@ from typing import TypedDict
 
 from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.available import Available
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.commands.orders import EXPIRES_AFTER
 from lamplighter.domain.events import lab_event as events
@@ -213,8 +214,12 @@ def _announced(it: Happened) -> LabEvent | None:
     match it.entry.details.get("notice"):
         case "open":
             return events.PoolOpen(**it.about(), nodes=it.nodes, closes=it.closes)
-        case "degraded" | "failed":
-            return events.PoolDegraded(**it.about(), nodes=it.nodes, closes=it.closes)
+        case "degraded" | "short" | "failed":
+            cause = it.entry.details.get("cause")
+            available = Available.from_details(it.entry.details) if cause else None
+            return events.PoolDegraded(
+                **it.about(), nodes=it.nodes, closes=it.closes, cause=cause, available=available
+            )
         case _:
             return None
 

@@ -5,7 +5,7 @@ own file, opening.py. Sending is the notices adapter's.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from lamplighter.data.texts import ENGLISH, Texts
@@ -49,6 +49,8 @@ class Announcement:
     """Free times that Slack offers below it, as free_times.py writes them."""
     lease: str | None = None
     """The lease that it is about, where the command of the run need not name it."""
+    refusal: Mapping[str, str] = field(default_factory=dict)
+    """Of a shortage: its cause, and what AWS names as available, as Shortage.details writes them."""
 
     def drawn(self, texts: Texts, clock: Clock) -> DrawnAnnouncement:
         """The notice in a language, with its instants by a clock."""

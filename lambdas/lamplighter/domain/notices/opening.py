@@ -10,6 +10,7 @@ from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.announcement import Announcement, Result
 from lamplighter.domain.notices.phrases import decision_sentence
+from lamplighter.lab.notice_kinds import SHORT
 from lamplighter.reasons.document import read, read_line
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
@@ -69,7 +70,24 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announce
         return Announcement("failed", reason("notice.failed.subject", pool=pool), paragraph(*troubles))
     key = _WITHOUT_PROOF.get(str(validate.get("verdict")), "notice.degraded.subject")
     subject = reason(key, pool=pool, until=lease.closes, ready=len(ready), wanted=wanted)
-    return Announcement("degraded", subject, paragraph(*troubles))
+    return Announcement(
+        "degraded", subject, paragraph(*troubles), refusal=_refusal(results.get("AwaitNodes", {}))
+    )
+
+
+def of_shortage(pool: str, lease: Lease, awaited: Result) -> Announcement:
+    """Of an opening that goes on: AWS refuses nodes. `awaited` is what AwaitNodes found."""
+    text = paragraph(
+        read_line(awaited.get("shortage")), reason("notice.short.next"), reason("notice.degraded.tried-again")
+    )
+    subject = reason("notice.short.subject", pool=pool, lease=lease.called())
+    return Announcement(SHORT, subject, text, refusal=_refusal(awaited))
+
+
+def _refusal(awaited: Result) -> Mapping[str, str]:
+    """Why nodes are missing, as values; empty where none is, or where an earlier release wrote the result."""
+    found = awaited.get("refusal")
+    return {str(name): str(value) for name, value in found.items()} if isinstance(found, Mapping) else {}
 
 
 _WITHOUT_PROOF = {
