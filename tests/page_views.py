@@ -15,6 +15,7 @@ from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.capacity_word import PoolRecord
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
 from lamplighter.domain.pool.target import Target
 from lamplighter.domain.views import lease_view, receipt_view
@@ -414,6 +415,7 @@ def coming() -> tuple[WindowView, ...]:
             WindowState.PLANNED,
             night,
             night + timedelta(hours=5),
+            capacity=PoolRecord((), SEOUL, NOW, reservation="cr-0a1b2c3d").outlook(night),
         ),
     )
 

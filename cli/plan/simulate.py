@@ -40,7 +40,8 @@ def command(
     """Show which windows would open between two instants, which would not and why, and what it costs.
 
     Nothing is spent and no lease runs before; AWS is not asked. With --live AWS is asked: the deployed lab is
-    simulated with its skips, pauses, leases granted ahead, and the money that is held and spent.
+    simulated with its skips, pauses, leases granted ahead, and the money that is held and spent. It also says of each
+    window whether AWS will probably have its nodes, and by what evidence.
 
     \b
     Examples:

@@ -27,9 +27,14 @@ def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | 
     known = deployed.look(found)
     budgets = deployed.budgets(found, known, begin, end)
     simulation = live(known, budgets, begin, end, found.now)
+    records = deployed.records(found, known)
+    outlooks = [records[window.pool].outlook(window.opens) for window in simulation.windows]
     if out is not None:
         kept = [_budget(found, budget) for budget in budgets.values()]
-        write_document({**simulation.to_json(partial(printing.drawn, zone=found.zone)), "budgets": kept}, out)
+        document = simulation.to_json(
+            partial(printing.drawn, zone=found.zone), [each.to_json() for each in outlooks]
+        )
+        write_document({**document, "budgets": kept}, out)
         if out == "-":
             return
     from cli.plan import simulation_month, simulation_table  # noqa: PLC0415 - rich is slow, and JSON needs none of it
@@ -37,7 +42,7 @@ def show(begins: str | None, ends: str | None, lab_name: str | None, out: str | 
     pause = paused_at(known.pauses, found.now)
     if pause is not None:
         printing.say(f"PAUSED: {printing.drawn(pause.reason(), found.zone)}")
-    simulation_table.show(found.lab, simulation)
+    simulation_table.show(found.lab, simulation, [printing.drawn(each.said, found.zone) for each in outlooks])
     simulation_month.show(found.lab, simulation)
     for budget in budgets.values():
         printing.say(f"{budget.period}: {budget.held} held, {budget.spent} spent, of {_limit(found)}")

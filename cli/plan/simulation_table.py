@@ -1,5 +1,6 @@
 """A simulation as a person reads it: windows, what is skipped and why, cost; times in the lab's zones."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import lru_cache
 from zoneinfo import ZoneInfo
@@ -10,14 +11,14 @@ from lamplighter.lab.model import Lab
 from lamplighter.values import zones
 
 
-def show(lab: Lab, simulation: Simulation) -> None:
-    """Prints the tables to stdout."""
+def show(lab: Lab, simulation: Simulation, capacity: Sequence[str] = ()) -> None:
+    """Prints the tables to stdout. `capacity` says of each window whether AWS will probably have its nodes."""
     home = zones.zone(lab.time_zone)
     printing.say(
         f"{lab.name} from {_local(simulation.begins, home)} to {_local(simulation.ends, home)} ({home.key})"
     )
     if simulation.windows:
-        _windows(lab, simulation)
+        _windows(lab, simulation, capacity)
     else:
         printing.say("No window opens in this time.")
     if simulation.skipped:
@@ -45,11 +46,15 @@ def show(lab: Lab, simulation: Simulation) -> None:
     )
 
 
-def _windows(lab: Lab, simulation: Simulation) -> None:
+def _windows(lab: Lab, simulation: Simulation, capacity: Sequence[str]) -> None:
     home = zones.zone(lab.time_zone)
     zone_of = {window.name: zones.zone(lab.zone_of(window)) for window in lab.windows}
     printing.table(
-        ("window", "pool", "nodes", "opens", "closes", "zone", "notes"),
+        (
+            *("window", "pool", "nodes", "opens", "closes", "zone"),
+            *(["capacity"] if capacity else []),
+            "notes",
+        ),
         [
             (
                 one.window,
@@ -58,9 +63,10 @@ def _windows(lab: Lab, simulation: Simulation) -> None:
                 _local(one.opens, zone_of.get(one.window, home)),
                 _local(one.closes, zone_of.get(one.window, home)),
                 zone_of.get(one.window, home).key,
+                *capacity[place : place + 1],
                 "; ".join(printing.drawn(note, zone_of.get(one.window, home)) for note in one.notes),
             )
-            for one in simulation.windows
+            for place, one in enumerate(simulation.windows)
         ],
         "Windows",
     )

@@ -196,5 +196,8 @@ def _row(each: WindowView, words: Wording) -> Html:
         cell(
             badge(KIND[each.state.value], words(f"window.{each.state.value}")),
             el("p", el("bdi", words.told(each.because)), class_="why") if each.because else None,
+            el("p", words("calendar.capacity", capacity=words.told(each.capacity.said)), class_="why")
+            if each.capacity
+            else None,
         ),
     )

@@ -43,6 +43,7 @@ def test_the_receipt_of_a_settled_lease() -> None:
         "opened": "2026-11-20T20:00:00Z",
         "closed": "2026-11-20T22:03:00Z",
         "nodes": 2,
+        "instance_types": [],
         "node_seconds": 14_400,
         "minutes_to_ready": 7.2,
         "verdicts": [

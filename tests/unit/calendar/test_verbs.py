@@ -14,6 +14,7 @@ from cli.deployment import Deployment
 from cli.look_after import arm
 from handlers.leases import STEPS
 from lamplighter.adapters.aws.notices import Notices
+from lamplighter.adapters.aws.view_reading import read_lab
 from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.lab.model import Lab
 from lamplighter.values import instant
@@ -120,6 +121,40 @@ def test_the_live_plan_is_the_document_of_simulate_with_the_budgets(world: LabOn
         ("night", "pool-full"),
     ]
     assert [one["period"] for one in document["budgets"]] == ["2026-11"]
+
+
+def test_a_window_ahead_says_whether_aws_will_have_its_nodes_and_by_what(world: LabOnMoto) -> None:
+    # given four weekday evenings on record: EC2 was short of nodes on all but the first of them
+    for number in range(1, 5):
+        opened = EIGHT + timedelta(hours=1) - number * timedelta(days=1)
+        shortage = [{"cause": "no-capacity", "summary": "none"}] if number < 4 else []
+        receipt = {
+            "lease": f"evening-{number}",
+            "pool": "gpu",
+            "opened": instant.written(opened),
+            "closed": instant.written(opened + timedelta(hours=2)),
+            "instance_types": ["g5.xlarge"],
+            "node_lives": [{"instance": "i-1", "from": instant.written(opened), "to": None}],
+            "stages": {"nodes": 60},
+            "findings": shortage,
+        }
+        world.capacity.ledger.put_receipt("gpu", opened, f"evening-{number}", receipt)
+    evidence = "3 of the last 4 openings near this time on weekdays were short of nodes; last 2026-11-19"
+
+    # when people look at the plan, then document, table, Slack and page have the same word and evidence
+    document = json.loads(says("simulate", "--live", "--to", "2026-11-22T00:00:00Z", "--json", "-"))
+    capacity = {one["date"]: one["capacity"] for one in document["windows"] if one["window"] == "evening"}
+    assert capacity["2026-11-20"] == {
+        "word": "unlikely",
+        "evidence": [evidence],
+        "at": "2026-11-19T21:00:00Z",
+    }
+    assert (capacity["2026-11-21"]["word"], capacity["2026-11-21"]["at"]) == ("unknown", None)  # a Saturday
+    assert "unlikely: 3 of the" in " ".join(says("simulate", "--live").split())
+    view = read_lab(world.capacity.ledger, world.capacity.lab, EIGHT)
+    [tonight] = [each for each in view.windows if (each.window, each.date) == ("evening", "2026-11-20")]
+    assert tonight.capacity is not None
+    assert str(tonight.capacity.said) == f"unlikely: {evidence}"
 
 
 def test_closing_all_of_a_pool_shows_what_would_go_and_wants_a_word(world: LabOnMoto) -> None:

@@ -160,22 +160,35 @@ class ViewReading:
     @cached_property
     def whole(self) -> LabView:
         """The whole lab."""
+        from lamplighter.domain.planner import capacity_word  # noqa: PLC0415 -- only the windows ahead need it
         from lamplighter.domain.views import windows_view  # noqa: PLC0415 -- one lease or pool needs no calendar ahead
 
-        receipts = [each for pool in self._lab.pools for each in self._ledger.receipts_in_brief(pool, PAST)]
+        past = {pool: self._ledger.receipts_in_brief(pool, PAST) for pool in self._lab.pools}
+        zone = zones.zone(self._lab.time_zone)
         proofs = [each for pool in self._lab.pools for each in self._ledger.proofs_in_brief(pool, PAST)]
         return LabView(
             name=self._lab.name,
             region=self._lab.region,
-            zone=zones.zone(self._lab.time_zone),
+            zone=zone,
             now=self._now,
             budget=self.budget,
             pause=self.pause,
             pools=self.pools,
             windows=windows_view.windows(
-                self._lab, self._calendar, self.leases, self.skips, self._now, self._now + AHEAD
+                self._lab,
+                self._calendar,
+                self.leases,
+                self.skips,
+                self._now,
+                self._now + AHEAD,
+                {
+                    pool: capacity_word.record(
+                        past[pool], self.leases_of(pool), self.terms.get(pool), zone, self._now
+                    )
+                    for pool in self._lab.pools
+                },
             ),
-            past=windows_view.past(receipts),
+            past=windows_view.past(each for receipts in past.values() for each in receipts),
             proofs=tuple(sorted(proofs, key=lambda proof: proof.at, reverse=True)),
         )
 

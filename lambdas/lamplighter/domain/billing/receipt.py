@@ -32,6 +32,7 @@ def receipt(
         "opened": instant.written(lease.opens),
         "closed": instant.written(lease.closed or lease.closes),
         "nodes": lease.nodes,
+        "instance_types": list(lease.instance_types),
         "node_seconds": lease.node_seconds or 0,
         "minutes_to_ready": _minutes(lease.opens, lease.ready),
         "verdicts": [_verdict(verdict) for verdict in verdicts],

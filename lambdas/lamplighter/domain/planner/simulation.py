@@ -4,7 +4,7 @@ Expands the windows, places them, and adds up the capacity and the cost of the r
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
@@ -64,8 +64,13 @@ class Simulation(NamedTuple):
     capacity: list[Stretch]
     costs: list[PoolCost]
 
-    def to_json(self, drawn: Callable[[Said], str] = in_english) -> dict[str, JsonValue]:
-        """The document of the contract; `drawn` writes its reasons and notes."""
+    def to_json(
+        self, drawn: Callable[[Said], str] = in_english, capacity: Sequence[JsonValue] = ()
+    ) -> dict[str, JsonValue]:
+        """The document of the contract; `drawn` writes its reasons and notes.
+
+        `capacity` says of each window whether AWS will probably have its nodes.
+        """
         at = _Instants()
         return {
             "from": rfc3339(self.begins),
@@ -79,8 +84,9 @@ class Simulation(NamedTuple):
                     "opens": at[one.opening * MICROSECONDS],
                     "closes": at[one.closing * MICROSECONDS],
                     "notes": [drawn(note) for note in one.notes],
+                    **({"capacity": capacity[place]} if capacity else {}),
                 }
-                for one in self.windows
+                for place, one in enumerate(self.windows)
             ],
             "skipped": [
                 {

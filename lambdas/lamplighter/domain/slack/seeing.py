@@ -186,6 +186,10 @@ def _window(window: WindowView, speech: Speech) -> str:
     state = speech.texts.say(f"slack.window.{window.state}")
     if window.because:
         state = f"{state}: {speech.drawn(window.because)}"
+    if window.capacity:
+        state = speech.texts.say(
+            "slack.windows.capacity", state=state, capacity=speech.drawn(window.capacity.said)
+        )
     if window.opens is None or window.closes is None:
         return speech.texts.say("slack.windows.row.closed", window=name, date=window.date, state=state)
     return speech.texts.say(

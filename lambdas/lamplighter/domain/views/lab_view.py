@@ -6,7 +6,7 @@ Made from values that were read. Each surface draws it in its own way.
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Self
+from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain.billing.statement import Row
@@ -23,6 +23,9 @@ from lamplighter.domain.views.seats import Seats
 from lamplighter.domain.views.told import FindingView
 from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
+
+if TYPE_CHECKING:
+    from lamplighter.domain.planner.capacity_word import CapacityOutlook
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,6 +210,8 @@ class WindowView:
     because: Said = ""
     """Why it does not open, opens late or differs from the lab; empty where there is nothing to say."""
     lease: str | None = None
+    capacity: "CapacityOutlook | None" = None
+    """Of a planned one: whether AWS will probably have its nodes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.capacity_word import PoolRecord
 from lamplighter.domain.planner.planner import Calendar
 from lamplighter.domain.views.lab_view import PastLease, WindowState, WindowView
 from lamplighter.lab.model import Lab
@@ -23,6 +24,7 @@ def windows(  # noqa: PLR0917
     skips: Sequence[Skip],
     now: datetime,
     until: datetime,
+    records: Mapping[str, PoolRecord] | None = None,
 ) -> tuple[WindowView, ...]:
     """What is open or opens in [now, until), and what does not happen there, by date and opening.
 
@@ -32,7 +34,9 @@ def windows(  # noqa: PLR0917
     ahead = {lease.id: lease for lease in calendar.leases if lease.opens < until}
     shown = [lease for lease in known.values() if _shown(lease, now, until)]
     shown += [lease for name, lease in ahead.items() if name not in known]
-    rows = [_row(lab, lease, calendar.notes.get(lease.id, "")) for lease in shown]
+    rows = [
+        _row(lab, lease, calendar.notes.get(lease.id, ""), (records or {}).get(lease.pool)) for lease in shown
+    ]
     today, last = (at.astimezone(zone(lab.time_zone)).date().isoformat() for at in (now, until))
     pools = {window.name: lab.pool_of(window) for window in lab.windows}
     rows += [
@@ -72,7 +76,7 @@ def _shown(lease: Lease, now: datetime, until: datetime) -> bool:
     return lease.closes > now or lease.state is LeaseState.CLOSING
 
 
-def _row(lab: Lab, lease: Lease, note: Said) -> WindowView:
+def _row(lab: Lab, lease: Lease, note: Said, record: PoolRecord | None) -> WindowView:
     states = {
         LeaseState.PLANNED: WindowState.PLANNED,
         LeaseState.ADMITTED: WindowState.PLANNED,
@@ -95,6 +99,7 @@ def _row(lab: Lab, lease: Lease, note: Said) -> WindowView:
         lease.closes,
         because,
         lease.id,
+        record.outlook(lease.opens) if record and state is WindowState.PLANNED else None,
     )
 
 

@@ -13,6 +13,7 @@ from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
+from lamplighter.domain.planner.capacity_word import Opening, PoolRecord
 from lamplighter.domain.pool.pool import PoolState, SeenGpus
 from lamplighter.domain.pool.target import NOTHING
 from lamplighter.domain.slack import seeing
@@ -100,6 +101,7 @@ def test_a_pause_stands_before_all_pools() -> None:
     ]
 
 
+FEW = PoolRecord((Opening(EIGHT - 24 * HOUR, whole=True),), SEOUL, EIGHT).outlook(EIGHT)
 BUDGET = BudgetView(
     "2026-11", "month", EIGHT, EIGHT + HOUR, usd(100), usd(30), usd(20), usd(0), usd(0), usd(5)
 )
@@ -117,6 +119,8 @@ WINDOW = WindowView(
          "minji, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, open"),
         ({"closes": EIGHT + HOUR, "because": "it began at 11:05 UTC on 2026-11-20"},
          "evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, open: it began at 20:05 (Asia/Seoul)"),
+        ({"closes": EIGHT + HOUR, "state": WindowState.PLANNED, "capacity": FEW},
+         f"evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, planned; capacity {FEW.said}"),
         ({"opens": None, "state": WindowState.SKIPPED}, "evening, 2026-11-20: skipped"),
         ({"closes": None, "state": WindowState.SKIPPED, "because": "of <snow>"},
          "evening, 2026-11-20: skipped: of &lt;snow&gt;"),
