@@ -100,8 +100,7 @@ def summary(lab: Lab) -> Iterator[str]:
             what = f"{pool.noun} {identity(lab, name).name}{node_pools.kind(pool)}"
             yield f"  pool {name}: {what}, {', '.join(pool.unstated)} as AWS says"
             continue
-        beside = f"{node_pools.fee(pool)}{node_notes.held(pool)}"
-        price = f"{write_amount(lab.price(name))} {budget.currency} for a node and hour{beside}"
+        price = f"{node_notes.bought(lab, name)}{node_pools.fee(pool)}{node_notes.held(pool)}"
         curfew = f", curfew {write_time(pool.curfew)}" if pool.curfew is not None else ""
         yield (
             f"  pool {name}: up to {pool.max_nodes} x {node_notes.types(pool)}{node_notes.told(pool)}"
@@ -161,6 +160,7 @@ def notes(lab: Lab) -> Iterator[str]:
             )
     yield from node_notes.type_notes(lab)
     yield from node_notes.choice_notes(lab)
+    yield from node_notes.reservation_notes(lab)
     yield from zone_notes.notes(lab)
     yield from node_notes.notes(lab)
     yield from node_pools.notes(lab)

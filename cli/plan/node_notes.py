@@ -9,6 +9,7 @@ from lamplighter.lab.kinds import KINDS
 from lamplighter.lab.model import Lab
 from lamplighter.lab.nodes.images import ImageFamily
 from lamplighter.lab.pools import Pool
+from lamplighter.lab.types import write_amount
 
 DEFAULT: str = Pool.model_fields["ami_type"].default
 
@@ -20,6 +21,32 @@ def told(pool: Pool) -> str:
     plugin = ", its own plugin announces the GPUs" if pool.brings_plugin else ""
     arm = ", arm64" if instance_types.architecture(pool.instance_type) == "arm64" else ""
     return f" with {pool.image or pool.ami_type} ({pool.family}{arm}{plugin})"
+
+
+def bought(lab: Lab, name: str) -> str:
+    """The price of a node, and the reservation that nodes come from, if there is one."""
+    pool = lab.pools[name]
+    price = f"{write_amount(lab.price(name))} {lab.guard.budget.currency} for a node and hour"
+    if pool.of_block:
+        return f"prepaid, from Capacity Block {pool.reservation} alone"
+    return price + (f", from reservation {pool.reservation} alone" if pool.reservation else "")
+
+
+def reservation_notes(lab: Lab) -> Iterator[str]:
+    """What a node group cannot be told, and what a reservation costs without a lease."""
+    for name, pool in lab.pools.items():
+        if pool.reservation is None:
+            continue
+        yield (
+            f"pool {name} starts nodes only from {pool.reservation}: a node group cannot go on with on-demand nodes"
+            " when its reservation has none left. For that, name another pool as its fallback"
+        )
+        spent = (
+            "its block is paid whole, whether leases use it or not, and is in no budget of the lab"
+            if pool.of_block
+            else "AWS bills its reservation without leases too, and no budget of the lab has those hours"
+        )
+        yield f"pool {name}: {spent}"
 
 
 def notes(lab: Lab) -> Iterator[str]:

@@ -24,6 +24,8 @@ TAKE_NO_RESOURCE = {
     "dynamodb:ListStreams",
     "eks:DescribeClusterVersions",
     "ec2:DescribeAvailabilityZones",
+    "ec2:DescribeCapacityBlockStatus",
+    "ec2:DescribeCapacityReservations",
     "ec2:DescribeInstanceTypeOfferings",
     "ec2:DescribeInstances",
     "ec2:DescribeLaunchTemplateVersions",

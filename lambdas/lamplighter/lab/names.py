@@ -24,6 +24,7 @@ PACKAGE = "^[A-Za-z0-9@/][A-Za-z0-9@/:._+~*-]*$"
 IMAGE_ID = "^ami-[0-9a-f]{8}([0-9a-f]{9})?$"
 POOL_IMAGE = r"^(ami-[0-9a-f]{8}([0-9a-f]{9})?|[a-z0-9]+@[0-9a-z.]+)$"
 """An image id, or an alias of Karpenter with its version."""
+RESERVATION = "^cr-[0-9a-f]{8}([0-9a-f]{9})?$"
 KUBERNETES_VERSION = r"^1\.[0-9]{2}$"
 # NVIDIA's own names, with or without the prefix all- of the MIG manager's list.
 MIG_PROFILE = r"^(all-)?([1-7]g\.[0-9]{1,3}gb(\.me)?(\+gfx|\+me)?|balanced|disabled)$"

@@ -4,6 +4,7 @@ The defaults are those of the GPU node group of the Terraform lab.
 """
 
 from datetime import timedelta
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints, model_validator
@@ -17,6 +18,7 @@ from lamplighter.lab.names import (
     INSTANCE_TYPE,
     PACKAGE,
     POOL_IMAGE,
+    RESERVATION,
 )
 from lamplighter.lab.nodes.images import CUSTOM, ImageFamily, family, image_family_field
 from lamplighter.lab.types import Amount, Duration, Part, Start, change, unit
@@ -27,7 +29,15 @@ InstanceType = Annotated[str, StringConstraints(pattern=INSTANCE_TYPE)]
 Package = Annotated[str, StringConstraints(pattern=PACKAGE)]
 IMAGE_OF_KARPENTER = "al2023@v20260724"
 LAST_GRACE = timedelta(minutes=10)
-ADDED: dict[str, Any] = {"kind": "node-group", "efa": False, "instance_types": [], "zones": []}
+ADDED: dict[str, Any] = {
+    "kind": "node-group",
+    "efa": False,
+    "instance_types": [],
+    "zones": [],
+    "buy": "on-demand",
+    "reservation": None,
+    "reservation_type": "on-demand",
+}
 """Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
@@ -96,6 +106,28 @@ class Pool(Part):
         description="The price of a node; left out: the price from the shipped table, by region and type.",
         examples=["1.237"],
         json_schema_extra=unit("currency of the budget for a node and hour"),
+    )
+    buy: Literal["on-demand", "reserved"] = Field(
+        "on-demand",
+        description="How its nodes are bought: on demand, or only from a reservation of yours.",
+        examples=["reserved"],
+        json_schema_extra=change("rolled"),
+    )
+    reservation: str | None = Field(
+        None,
+        pattern=RESERVATION,
+        description="With buy: reserved, the id of a targeted capacity reservation. Its hours bound every window and"
+        " every lease.",
+        examples=["cr-0123456789abcdef0"],
+        json_schema_extra=change("rolled"),
+    )
+    reservation_type: Literal["on-demand", "capacity-block"] = Field(
+        "on-demand",
+        description="What the reservation is: an On-Demand Capacity Reservation, for now or for a date, or a Capacity"
+        " Block for ML. A block is prepaid, so its nodes add nothing to the budget, and leases end 45 minutes before"
+        " it. The doctor compares it with AWS's.",
+        examples=["capacity-block"],
+        json_schema_extra=change("replaced"),
     )
     ami_type: str = Field(
         "AL2023_x86_64_NVIDIA",
@@ -226,6 +258,13 @@ class Pool(Part):
             object.__setattr__(self, "ami_type", f"{system}_{'ARM_64' if arm else 'x86_64'}_NVIDIA")
         return self
 
+    @model_validator(mode="after")
+    def _prepaid(self) -> "Pool":
+        """A Capacity Block is paid whole before it begins, so a node of it costs nothing more."""
+        if self.of_block:
+            object.__setattr__(self, "price_per_hour", Decimal(0))
+        return self
+
     @property
     def _of_bottlerocket(self) -> bool:
         return (self.image or "").startswith("bottlerocket@")
@@ -255,7 +294,8 @@ class Pool(Part):
     def left_out(self) -> set[str]:
         """The keys that the normalised lab leaves out."""
         added = {name for name, default in ADDED.items() if getattr(self, name) == default}
-        return {*self.unstated, *added, *({"ami_type"} if self.derives_image else ())}
+        derived = {"ami_type": self.derives_image, "price_per_hour": self.of_block}
+        return {*self.unstated, *added, *(name for name, is_derived in derived.items() if is_derived)}
 
     @property
     def unstated(self) -> list[str]:
@@ -264,6 +304,11 @@ class Pool(Part):
             return []
         stated = self.model_fields_set | ({"instance_type"} if self.instance_types else set())
         return [name for name in UNSTATED if name not in stated]
+
+    @property
+    def of_block(self) -> bool:
+        """Whether its nodes come from a Capacity Block, which is paid before it begins."""
+        return self.buy == "reserved" and self.reservation_type == "capacity-block"
 
     @property
     def types(self) -> tuple[str, ...]:

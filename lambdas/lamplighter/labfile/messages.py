@@ -27,6 +27,7 @@ RIGHT = {
     lab_names.POOL_IMAGE: "write the id of an image such as ami-0123456789abcdef0, or an alias with its version such as"
     " al2023@v20260724",
     lab_names.IMAGE_ID: "write the id of an image such as ami-0123456789abcdef0",
+    lab_names.RESERVATION: "write the id of a capacity reservation such as cr-0123456789abcdef0",
     lab_names.KUBERNETES_VERSION: 'write a version such as "1.35"',
     lab_names.MIG_PROFILE: "write a MIG profile such as 1g.10gb, balanced or disabled",
     lab_names.CHART_VERSION: "write a version such as v26.3.1",

@@ -212,6 +212,13 @@ class Permissions:
         """Reading which zones the account has, before a cluster is put into some."""
         return Grants(["ec2:DescribeAvailabilityZones"], ["*"], wide="EC2 takes no resource for reading.")
 
+    def seeing_reservations(self, *also: str) -> list[Grants]:
+        """Reading the reservations that pools are bought from; nothing where none is."""
+        if not any(pool.reservation for pool in self._lab.pools.values()):
+            return []
+        actions = [f"ec2:{action}" for action in ("DescribeCapacityReservations", *also)]
+        return [Grants(actions, ["*"], wide="EC2 takes no resource for reading.")]
+
     def removing_logs(self, group: str) -> list[Grants]:
         """Removing a log group that EKS left."""
         return [
@@ -360,6 +367,7 @@ class Permissions:
                 wide="The doctor lists the trails; a trail may be in another region or account.",
             ),
             self.reading_claims(),
+            *self.seeing_reservations("DescribeCapacityBlockStatus"),
             *self.examining_node_pools(),
         ]
         if slack_secret is not None:

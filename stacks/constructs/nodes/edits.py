@@ -21,6 +21,8 @@ SIZES = ("max_nodes", "min_nodes", "nodes")
 # With an image of the user's, taints are in the user data (NodeGroupSpec.group_taints).
 OF_OWN_IMAGE = ("image", "image_family", "taints")
 
+OF_RESERVATION = ("buy", "reservation", "reservation_type")
+
 
 def sides(
     lab: Lab,
@@ -41,6 +43,7 @@ def sides(
     # A lab from before these keys has none of them in its template.
     replacing = (*replacing, "efa") if spec.efa else replacing
     replacing = (*replacing, "instance_types") if spec.instance_types else replacing
+    replacing = (*replacing, *OF_RESERVATION) if spec.reservation else replacing
     settings = [name for name in SETTINGS if name not in replacing]
     bounds = [] if desired is None else [spec.min_size, spec.max_size, desired]
     sent = [dict(spec.labels), list(map(asdict, spec.group_taints)), dict(spec.tags), spec.update_strategy]

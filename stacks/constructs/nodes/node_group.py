@@ -69,6 +69,15 @@ class LaunchTemplate(Construct):
             security_group_ids=None if efa else list(security_groups),
             network_interfaces=efa,
             placement=placement_group,
+            capacity_reservation_specification=_from_reservation(spec.reservation)
+            if spec.reservation
+            else None,
+            # EC2 refuses this market for another reservation, and a block without it.
+            instance_market_options=ec2.CfnLaunchTemplate.InstanceMarketOptionsProperty(
+                market_type="capacity-block"
+            )
+            if spec.of_block
+            else None,
             user_data=user_data(spec, cluster),
             tag_specifications=[
                 ec2.CfnLaunchTemplate.TagSpecificationProperty(resource_type=kind, tags=tags)
@@ -118,7 +127,7 @@ class NodeGroup(Construct):
             node_role=self.role.role_arn,
             subnets=[subnet.ref for subnet in subnets],
             ami_type=None if spec.custom else spec.ami_type,
-            capacity_type="ON_DEMAND",
+            capacity_type="CAPACITY_BLOCK" if spec.of_block else "ON_DEMAND",
             instance_types=list(spec.instance_types) or None,
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
                 id=template.resource.ref, version=version
@@ -142,6 +151,16 @@ class NodeGroup(Construct):
             tags=dict(spec.tags) or None,
         )
         Tags.of(self.resource).add("Name", spec.name)
+
+
+def _from_reservation(reservation: str) -> ec2.CfnLaunchTemplate.CapacityReservationSpecificationProperty:
+    """Launches go into this reservation, or fail. EKS can say no more than that: nothing else comes second."""
+    return ec2.CfnLaunchTemplate.CapacityReservationSpecificationProperty(
+        capacity_reservation_preference="capacity-reservations-only",
+        capacity_reservation_target=ec2.CfnLaunchTemplate.CapacityReservationTargetProperty(
+            capacity_reservation_id=reservation
+        ),
+    )
 
 
 def version_of(template: LaunchTemplate, *, cluster_name: str, nodegroup: str, function: Function) -> str:

@@ -41,6 +41,10 @@ class NodeGroupSpec:
     image_family: ImageFamily | None = None
     efa: InstanceType | None = None
     """The type, where each node has its EFA interfaces."""
+    reservation: str | None = None
+    """The capacity reservation, by id, that nodes come from: from it alone."""
+    of_block: bool = False
+    """Whether that is a Capacity Block for ML."""
 
     instance_types: Sequence[str] = ()
     """Several types, first choice first. They are on the group, and the launch template then names none."""

@@ -35,6 +35,7 @@ def gatekeeper(
             permissions.reading_the_ledger(),
             permissions.marking_deploys(),
             permissions.reading_zones(),
+            *permissions.seeing_reservations(),
             *permissions.removing_logs(cluster_log_group(lab.cluster_name)),
             permissions.reaching_the_cluster(),
         ],

@@ -15,6 +15,7 @@ from constructs import Construct, IDependable
 
 from lamplighter.data import instance_types
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
+from lamplighter.domain.capacity.reservation import wanted
 from lamplighter.lab.model import Lab
 from stacks.constructs.deploy_steps import deploy_step, node_role_step
 from stacks.constructs.nodes.edits import sides
@@ -66,6 +67,7 @@ class GpuPool(Construct):
                 "Cluster": cluster_name,
                 "Nodegroup": spec.name,
                 "Digest": digest,
+                **_reservation(around.lab, pool),
             },
         )
         size = deploy_step(
@@ -133,6 +135,19 @@ class GpuPool(Construct):
         self._group.resource.node.add_dependency(*others)
 
 
+def _reservation(lab: Lab, pool: str) -> Mapping[str, str]:
+    """What the gate compares with AWS's reservation; nothing for a pool that is bought otherwise."""
+    needed = wanted(lab, pool)
+    if needed is None:
+        return {}
+    return {
+        "Reservation": needed.id,
+        "ReservationType": needed.type.value,
+        "InstanceType": needed.instance_type,
+        "Zone": needed.zone,
+    }
+
+
 def _spec(lab: Lab, name: str) -> NodeGroupSpec:
     pool = lab.pools[name]
     return NodeGroupSpec(
@@ -154,6 +169,8 @@ def _spec(lab: Lab, name: str) -> NodeGroupSpec:
         image_family=pool.image_family,
         efa=instance_types.gpu_type(pool.instance_type) if pool.efa else None,
         instance_types=pool.types if pool.is_mixed else (),
+        reservation=pool.reservation,
+        of_block=pool.of_block,
     )
 
 

@@ -21,6 +21,7 @@ from lamplighter.lab.types import Part
 from tests.infra.conftest import Assembly, Resource, Template
 
 OWN = {"ami_type": "CUSTOM", "image": "ami-01234567"}
+RESERVED = {"buy": "reserved", "reservation": "cr-0123456789abcdef0"}
 TAINT = [{"key": "team", "value": "a"}]
 
 #: By key, the value after the change. Each key has a group of its own, which is named after it.
@@ -44,7 +45,14 @@ OF_A_POOL: dict[str, object] = {
     "price_per_hour": "2",
     "zone_index": 1,
     "zones": [0, 1],
+    "buy": RESERVED,
+    "reservation": {**RESERVED, "reservation": "cr-89abcdef"},
+    "reservation_type": {**RESERVED, "reservation_type": "capacity-block"},
 }
+#: What a group has before the change of a key that only such a group may have.
+BEFORE = {"image": OWN, "image_family": OWN, "reservation": RESERVED, "reservation_type": RESERVED}
+WHOLE = {*BEFORE, "buy"}
+"""Keys whose sample has other keys as well."""
 OF_A_GROUP: dict[str, object] = {
     **OF_BOTH,
     "instance_type": "m5.xlarge",
@@ -85,9 +93,9 @@ ROLLING = {"LaunchTemplate", "ReleaseVersion", "Version"}
 def keys(changes: Mapping[str, object], *, changed: bool) -> dict[str, object]:
     """A group for each key, before or after its change."""
     return {
-        key: (value if isinstance(value, dict) and key.startswith("image") else {key: value})
+        key: (value if isinstance(value, dict) and key in WHOLE else {key: value})
         if changed
-        else (OWN if key.startswith("image") else {})
+        else BEFORE.get(key, {})
         for key, value in changes.items()
     }
 

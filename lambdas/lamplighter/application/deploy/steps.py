@@ -26,6 +26,10 @@ def gate(event: Event) -> CloudFormationResponse:
     pool = properties["Pool"]
     name = f"gate-{pool}-{properties['Digest']}"
     deleted = event["RequestType"] == "Delete"
+    if "Reservation" in properties and not deleted and known_as(event) != name:
+        from lamplighter.application.deploy.reservation import refuse_reservation  # noqa: PLC0415 -- few labs have one
+
+        refuse_reservation(properties)
     if event["RequestType"] == "Create" or (known_as(event) == name and not deleted):
         return CloudFormationResponse(name)
     from lamplighter.application.deploy import mark as deploy_mark  # noqa: PLC0415 -- brings the ledger

@@ -1,7 +1,8 @@
 """Refuses zones into which EKS puts no cluster, before the VPC exists."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable
+from typing import TypeVar
 
 from lamplighter import clock
 from lamplighter.adapters.doctor.quotas import Zones
@@ -9,6 +10,7 @@ from lamplighter.domain.doctor.zones import misfits, other_zones
 from lamplighter.errors import LamplighterError, Refused
 from lamplighter.reasons.reason import reason
 
+Read = TypeVar("Read")
 _logger = logging.getLogger(__name__)
 TRIES, WAIT_SECONDS = 6, 5.0
 """At a first deploy the function's role is new, and IAM takes some seconds until it may act."""
@@ -22,19 +24,19 @@ def refuse_zones(zones: str, before: str | None) -> None:
     wanted = [zone for zone in zones.split(",") if zone]
     if set(wanted) <= set((before or "").split(",")):
         return
-    ids = _ids()
+    ids = tried(Zones().ids) or {}
     wrong = tuple(misfits(wanted, ids)) if ids else ()
     if wrong:
         raise Refused(reason("deploy.zones", why=wrong, advice=other_zones(wanted, ids)))
 
 
-def _ids() -> Mapping[str, str]:
-    """The account's zones; none if they cannot be read, because EKS refuses later by itself."""
+def tried(read: Callable[[], Read]) -> Read | None:
+    """What is read; None if it cannot be read, because AWS refuses later by itself."""
     for attempt in range(TRIES):
         if attempt:
             clock.sleep(WAIT_SECONDS)
         try:
-            return Zones().ids()
+            return read()
         except LamplighterError as error:
-            _logger.warning("the account's zones are not read, try %d: %s", attempt + 1, error)
-    return {}
+            _logger.warning("not read, try %d: %s", attempt + 1, error)
+    return None

@@ -1,0 +1,85 @@
+"""Capacity reservations of the account as EC2 describes them: On-Demand ones, for now or for a date, and blocks."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from lamplighter.adapters.aws.calls import client, error_code, outside
+from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
+from lamplighter.domain.capacity.reservation import Reservation, ReservationType
+
+if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
+
+UNKNOWN = frozenset({"InvalidCapacityReservationId.NotFound", "InvalidCapacityReservationId.Malformed"})
+TYPES = {"default": ReservationType.ON_DEMAND, "capacity-block": ReservationType.BLOCK}
+MOST = 100_000
+"""Instances that one reservation may plausibly have; EC2 takes 1,000 in a request."""
+
+
+@border
+class Reservations:
+    """The capacity reservations of the account and region."""
+
+    def __init__(self, ec2: "EC2Client | None" = None) -> None:
+        self._given = ec2
+
+    @cached_property
+    def _ec2(self) -> "EC2Client":
+        made: EC2Client = self._given or client("ec2")
+        return made
+
+    def read(self, reservation: str) -> Reservation | None:
+        """The reservation; None where EC2 does not know it."""
+        with outside("ec2:DescribeCapacityReservations", reservation):
+            try:
+                described = self._ec2.describe_capacity_reservations(CapacityReservationIds=[reservation])
+            except self._ec2.exceptions.ClientError as error:
+                if error_code(error) in UNKNOWN:
+                    return None
+                raise
+        found = described["CapacityReservations"]
+        return _reservation(found[0]) if found else None
+
+    def unavailable(self, block: str) -> int | None:
+        """How many instances of a Capacity Block cannot be started now; None where EC2 does not say."""
+        with outside("ec2:DescribeCapacityBlockStatus", block):
+            described = self._ec2.describe_capacity_block_status(
+                Filters=[{"Name": "capacity-reservation-id", "Values": [block]}]
+            )
+        found = [one.get("TotalUnavailableCapacity") for one in described["CapacityBlockStatuses"]]
+        counts = [_count(one) for one in found if one is not None]
+        return sum(counts) if counts else None
+
+
+def _reservation(found: Mapping[str, Any]) -> Reservation:
+    """Raises where the answer has another form: then nothing is known of it."""
+    type_ = TYPES[found.get("ReservationType", "default")]
+    ends = found["EndDate"] if found.get("EndDateType") == "limited" else None
+    if type_ is ReservationType.BLOCK and ends is None:
+        raise ValueError("a Capacity Block without an end")
+    return checked(
+        Reservation(
+            id=found["CapacityReservationId"],
+            type=type_,
+            state=found["State"],
+            instance_type=found["InstanceType"],
+            zone=found["AvailabilityZone"],
+            count=_count(found["TotalInstanceCount"]),
+            targeted=type_ is ReservationType.BLOCK or found.get("InstanceMatchCriteria") == "targeted",
+            begins=_utc(found.get("StartDate") or found["CreateDate"]),
+            ends=None if ends is None else _utc(ends),
+        )
+    )
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= MOST:
+        raise ValueError(f"{str(value)[:80]} is no number of instances")
+    return value
+
+
+def _utc(at: datetime) -> datetime:
+    return at.astimezone(UTC)
