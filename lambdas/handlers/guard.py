@@ -12,6 +12,7 @@ from uuid import uuid4
 from handlers import at_init
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.adapters.aws.dead_letters import DeadLetters
 from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.heartbeat import Heartbeat
@@ -57,6 +58,7 @@ def _guard_services() -> GuardServices:
         dead_letters=lambda: _dead_letters().count(),
         claims=Claims(ENVIRONMENT.cluster_name),
         instances=cache(Instances),
+        reservations=cache(Reservations),
         close_lab=ENVIRONMENT.close_lab,
         open_lab=ENVIRONMENT.open_lab,
         experiment=ENVIRONMENT.experiment_workflow,

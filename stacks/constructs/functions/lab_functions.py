@@ -142,6 +142,7 @@ class LabFunctions(Construct):
                 *p.capacity.sizing(),
                 *p.capacity.ending_strays(),
                 p.keeping_lives(),
+                *p.seeing_reservations(),
                 *p.seeing_the_queue(),
                 *p.hearing_of_instances(),
                 *p.ending_outside(),

@@ -17,12 +17,12 @@ def known_prices(lab: Lab, ledger: Ledger) -> dict[str, Price | None]:
     return {name: known_price(lab, name, ledger.price(lab.region, lab.priced(name))) for name in lab.pools}
 
 
-def known_terms(lab: Lab, prices: Mapping[str, Price | None]) -> dict[str, Terms]:
+def known_terms(lab: Lab, prices: Mapping[str, Price | None], ledger: Ledger) -> dict[str, Terms]:
     """The terms of every pool that has a price; no lease opens on a pool without one."""
     known: dict[str, Terms] = {}
     for pool, price in prices.items():
         try:
-            known[pool] = terms(lab, pool, price)
+            known[pool] = terms(lab, pool, price, ledger.reservation(pool, lab.pools[pool].reservation))
         except BadInput:
             continue
     return known

@@ -131,7 +131,7 @@ class ViewReading:
     @cached_property
     def terms(self) -> dict[str, Terms]:
         """The terms of every pool that has a price; no lease opens on a pool without one."""
-        return known_terms(self._lab, self.prices)
+        return known_terms(self._lab, self.prices, self._ledger)
 
     @property
     def skips(self) -> list[Skip]:

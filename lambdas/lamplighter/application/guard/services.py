@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.capacity.claims import Claims
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.services import CapacityServices
@@ -66,6 +67,9 @@ class GuardServices:
 
     instances: Callable[[], Instances] = Instances
     """EC2, for the instances that no pool's capacity reads."""
+
+    reservations: Callable[[], Reservations] = Reservations
+    """EC2, for the reservations that pools are bought from."""
 
     invocation: str = ""
     """The invocation of the function; a slow sweep and the next one are two writers."""

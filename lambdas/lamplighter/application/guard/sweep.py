@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from lamplighter.application import metrics
+from lamplighter.application.capacity.reservations import note_reservation
 from lamplighter.application.failures import going_on
 from lamplighter.application.guard.acts import act
 from lamplighter.application.guard.controllers import found_faults
@@ -47,6 +48,7 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
         lab_facts = replace(lab_facts, controller_faults=found_faults(guard_services))
     for pool in guard_services.capacity.lab.pools:
         with going_on(failures, f"pool {pool}"):
+            _read_reservation(guard_services, pool)
             facts = gather(guard_services, pool, lab_facts)
             leases[pool] = facts.leases
             breaches += _put_right(guard_services, facts, failures)
@@ -64,6 +66,15 @@ def sweep_all(guard_services: GuardServices) -> dict[str, object]:
     if _is_planned(guard_services):
         guard_services.heartbeat()
     return {"breaches": breaches}
+
+
+def _read_reservation(guard_services: GuardServices, pool: str) -> None:
+    """Read it at every sweep. After a change the planner plans the windows anew and moves the ends of leases."""
+    if guard_services.capacity.lab.pools[pool].reservation is None:
+        return
+    with guard_services.reading(f"pool {pool}, reservation"):
+        if note_reservation(guard_services.capacity, pool, guard_services.reservations()):
+            guard_services.wake_planner()
 
 
 def _is_planned(guard_services: GuardServices) -> bool:

@@ -254,7 +254,8 @@ def _open_granted(  # noqa: PLR0917 -- what was read, in its order
             everywhere += ledger.leases(name)
     present = opening.at_present(lease, terms)
     money = opening.refusal(present, everywhere, terms, budget, held=lease.hold)
-    refusal = refusal or (money and money.figures)
+    outside = terms.hours.refusal(lease.opens, lease.closes) if terms.hours else None
+    refusal = refusal or outside or (money and money.figures)
     if refusal is None:
         ledger.open_granted(lease, present, granted, budget, _repriced(lease, present, terms, now))
         return granted

@@ -74,7 +74,8 @@ class LeaseServices:
     def terms(self, pool: str) -> Terms:
         """The terms of a pool; what an adopted pool leaves out is read from AWS."""
         lab = self.capacity.as_found(pool)
-        return terms(lab, pool, known(lab, pool, self.ledger))
+        reservation = self.ledger.reservation(pool, lab.pools[pool].reservation)
+        return terms(lab, pool, known(lab, pool, self.ledger), reservation)
 
     def arm(
         self,

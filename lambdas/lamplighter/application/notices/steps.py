@@ -146,8 +146,10 @@ def announce_shortage(run: Mapping[str, object], notice_services: NoticeServices
 def _furthest(lease: Lease, notice_services: NoticeServices) -> datetime | None:
     """How far the lease may be extended; None where no price is known."""
 
+    lab, ledger = notice_services.lab, notice_services.ledger
     try:
-        terms = terms_of(environment.as_kept(notice_services.lab, notice_services.ledger), lease.pool)
+        reservation = ledger.reservation(lease.pool, lab.pools[lease.pool].reservation)
+        terms = terms_of(environment.as_kept(lab, ledger), lease.pool, reservation=reservation)
     except BadInput:
         return None
     return extension.furthest(lease, terms)

@@ -22,7 +22,7 @@ from lamplighter.application.planner.budget_warnings import warn_of_budget
 from lamplighter.application.planner.courses import Fetch, follow_courses
 from lamplighter.domain.calendar.changes import paused_at
 from lamplighter.domain.granting import outlook
-from lamplighter.domain.granting.following import curfewed, follow
+from lamplighter.domain.granting.following import curfewed, follow, outlasting
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.leases.terms import terms as terms_of
@@ -189,7 +189,10 @@ def _ends(
 ) -> dict[str, datetime]:
     """The end of every window of these days, by lease, with those that have just ended."""
     before = planner.calendar(lab, terms, (), now - LONGEST_WINDOW, now, beside=beside)
-    return {lease.id: lease.closes for lease in (*before.leases, *calendar.leases)}
+    return {
+        lease.id: min(lease.closes, terms[lease.pool].reserved_until or lease.closes)
+        for lease in (*before.leases, *calendar.leases)
+    }
 
 
 def _start(start: Start, known: Iterable[Lease], planner_services: PlannerServices) -> bool:
@@ -217,8 +220,14 @@ def _follow(
     planner_services: PlannerServices,
     now: datetime,
 ) -> list[str]:
-    """Move running leases to the new ends of their windows, or to a new curfew, by commands that are announced."""
-    commands = [command for lease in known if (command := follow(lease, ends, now)) is not None]
+    """Move running leases to the new ends of their reservations and windows, or to a new curfew, by commands that are
+    announced.
+    """
+    cut = [] if terms is None else [outlasting(lease, terms, now) for lease in known]
+    commands = [command for command in cut if command is not None]
+    outlast = {command.lease for command in commands}
+    known = [lease for lease in known if lease.id not in outlast]
+    commands += [command for lease in known if (command := follow(lease, ends, now)) is not None]
     if terms is not None:
         commands += [command for lease in known if (command := curfewed(lease, terms, now)) is not None]
     starts = [Start(planner_services.extend_lease, command.id, command) for command in commands]
@@ -264,7 +273,8 @@ def _terms(
                     lab, pool, capacity.ledger, prices, planner_services.lease_services.now()
                 ):
                     prices = None
-                found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger))
+                reservation = capacity.ledger.reservation(pool, lab.pools[pool].reservation)
+                found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger), reservation)
             except BadInput as error:
                 logger().warning("pool %s is not planned: %s", pool, error)
                 unknown.append(str(error))

@@ -39,7 +39,7 @@ def deployed_lab(lab: "Lab", ledger: Ledger) -> Deployed:
     skips, pauses = ledger.skips_and_pauses()
     return Deployed(
         lab=lab,
-        terms=known_terms(lab, known_prices(lab, ledger)),
+        terms=known_terms(lab, known_prices(lab, ledger), ledger),
         leases=[lease for of_pool in leases.values() for lease in of_pool],
         skips=skips,
         pauses=pauses,

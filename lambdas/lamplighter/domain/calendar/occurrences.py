@@ -27,6 +27,8 @@ class Code(StrEnum):
     VANISHES = "vanishes"
     POOL_FULL = "pool-full"
     OVER_BUDGET = "over-budget"
+    OUTSIDE_RESERVATION = "outside-reservation"
+    """Of a deployed lab alone: what AWS says of a reservation is in the ledger."""
     TOO_LONG = "too-long"
     """Of a course calendar alone: windows of the lab that are too long are refused with the lab."""
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
 
+from lamplighter.domain.capacity.reservation import OUTSIDE
 from lamplighter.domain.granting import spending
 from lamplighter.domain.granting.spending import Amount
 from lamplighter.domain.leases.lease import Lease
@@ -24,6 +25,7 @@ class Lack(StrEnum):
 
     NODES = "pool-full"
     MONEY = "over-budget"
+    HOURS = "outside-reservation"
 
 
 class Missing(NamedTuple):
@@ -64,6 +66,9 @@ def refusal(
 
     `planned` are the windows of all pools that get their money first.
     """
+    outside = terms.hours and terms.hours.refusal(lease.opens, lease.closes)
+    if outside:
+        return Refusal(Lack.HOURS, outside, outside)
     full_at = crowded_at(before, lease.nodes, lease.opens, lease.closes, terms.max_nodes)
     free = terms.max_nodes - taken_at(before, full_at or lease.opens)
     purses = spending.purses(lease.owner, terms, budget, planned)
@@ -107,8 +112,10 @@ def over_budget(cost: str, budget: Reason, period: str) -> Reason:
 
 def lack_of(refusal: Said | None) -> Lack:
     """What a kept refusal is about; one that an older release kept as a sentence counts as money."""
-    full = isinstance(refusal, Reason) and refusal.code in {"lease.pool-full", "lease.too-many-nodes"}
-    return Lack.NODES if full else Lack.MONEY
+    code = refusal.code if isinstance(refusal, Reason) else ""
+    if code in OUTSIDE:
+        return Lack.HOURS
+    return Lack.NODES if code in {"lease.pool-full", "lease.too-many-nodes"} else Lack.MONEY
 
 
 def _pool_full(lease: Lease, terms: Terms, before: Sequence[Lease], at: datetime) -> Reason:

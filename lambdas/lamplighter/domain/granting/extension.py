@@ -45,7 +45,8 @@ def furthest(lease: Lease, terms: Terms) -> datetime:
     """The latest end that the lab's rules allow, apart from nodes and money; at least the present end."""
     if terms.curfew_at(lease.closes):
         return lease.closes
-    return max(lease.closes, terms.ends(lease.closes, lease.begins + terms.longest))
+    last = terms.ends(lease.closes, lease.begins + terms.longest)
+    return max(lease.closes, min(last, terms.reserved_until or last))
 
 
 def decide(
@@ -143,7 +144,7 @@ def _refusal(
     more = after.hold - lease.hold
     missing = admission.missing(lease.nodes, free, more, [purse.left for purse in purses])
     if missing is None:
-        return None
+        return terms.hours.refusal(lease.opens, after.closes) if terms.hours else None
     if missing.lack is admission.Lack.NODES:
         return reason("lease.promised", pool=terms.pool, since=full_at or lease.closes)
     return spending.refusal_of_more(more, purses[missing.budget], terms.period(lease.opens).ends)

@@ -2,7 +2,7 @@
 
 A later end is an extension, within the same bounds. An earlier end is announced first, at least a quarter of an hour
 ahead. If a person has moved the end, it stays. If the window is removed, its lease continues. A new curfew within a
-running lease ends it in the same way.
+running lease ends it in the same way, and so does the end of the reservation that its nodes come from.
 """
 
 import hashlib
@@ -44,6 +44,15 @@ def curfewed(lease: Lease, terms: Terms, now: datetime) -> Command | None:
     if not now < wanted < lease.closes:
         return None
     return _move(lease, wanted, now, "the curfew", "guard", reason("lease.curfew-came", until=wanted))
+
+
+def outlasting(lease: Lease, terms: Terms, now: datetime) -> Command | None:
+    """The command that ends a running lease before its pool's reservation ends; None for one that ends by then."""
+    wanted = terms.reserved_until
+    if wanted is None or not lease.in_force(now) or lease.closes <= wanted:
+        return None
+    because = reason("lease.reservation-ends", until=wanted)
+    return _move(lease, wanted, now, "the reservation", "guard", because)
 
 
 def _move(lease: Lease, wanted: datetime, now: datetime, by: str, source: str, because: Said) -> Command:  # noqa: PLR0917

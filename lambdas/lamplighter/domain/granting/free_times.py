@@ -103,6 +103,8 @@ def _changes(length: timedelta, ahead: PoolAhead, since: datetime, last: datetim
     at, curfews = {since}, ahead.terms.curfew
     for lease in ahead.leases:
         at |= {lease.opens - length, lease.opens, lease.closes}
+    at |= {terms.hours.begins} if (terms := ahead.terms).hours and terms.hours.begins else set()
+    at |= {terms.reserved_until - length} if terms.reserved_until else set()
     at |= {pause.until for pause in ahead.pauses if pause.until is not None}
     at |= {period.begins for period in periods(ahead.terms, since, last)}
     opens = since

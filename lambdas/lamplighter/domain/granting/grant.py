@@ -248,6 +248,7 @@ def _earliest(
     """The first instant at which the same lease would be granted, as far as it is known now."""
     length = lease.closes - lease.opens
     candidates = {other.closes for other in before} | {terms.period(lease.opens).ends}
+    candidates |= {terms.hours.begins} if terms.hours and terms.hours.begins else set()
     for opens in sorted(instant for instant in candidates if instant > lease.opens):
         moved = replace(
             lease,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self
 from zoneinfo import ZoneInfo
 
 from lamplighter.data import prices
+from lamplighter.domain.capacity.reservation import Reservation, ReservedHours
 from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.node_time import NodeTime
@@ -47,6 +48,8 @@ class Terms:
     """The leases that one person may have granted ahead."""
     longest_ahead: timedelta | None = None
     """The whole length of these; None for any."""
+    hours: ReservedHours | None = None
+    """The hours of the reservation that the pool is bought from; None for one that is bought otherwise."""
 
     def hold(self, nodes: int, opens: datetime, closes: datetime) -> Money:
         """The money to hold for `nodes` over [opens, closes)."""
@@ -69,6 +72,11 @@ class Terms:
     def ends(self, opens: datetime, closes: datetime) -> datetime:
         """When a lease over [opens, closes) ends: at the curfew, if that comes first."""
         return self.curfew.ends(opens, closes) if self.curfew else closes
+
+    @property
+    def reserved_until(self) -> datetime | None:
+        """The instant that no lease may pass, because the pool's reservation ends; None without one."""
+        return self.hours.closes if self.hours else None
 
     def curfew_at(self, at: datetime) -> datetime | None:
         """The curfew that keeps the pool closed at an instant, if there is one."""
@@ -94,8 +102,12 @@ class Terms:
         return f"{at.astimezone(self.zone):%H:%M on %Y-%m-%d} ({self.zone.key})"
 
 
-def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
-    """The terms of a pool, at a known price or the lab's. Raises BadInput if the price of a node is not known."""
+def terms(lab: "Lab", pool: str, price: Price | None = None, reservation: Reservation | None = None) -> Terms:
+    """The terms of a pool, at a known price or the lab's. Raises BadInput if the price of a node is not known.
+
+    `reservation` is the one that the pool is bought from, as it was read last.
+    """
+    named = lab.pools[pool].reservation
     budget, minute, zone = lab.guard.budget, lab.curfew(pool), zones.zone(lab.time_zone)
     price_of_pool = price.per_hour if price else lab.price(pool)
     types, stated = lab.pools[pool].types, lab.pools[pool].price_per_hour
@@ -117,4 +129,5 @@ def terms(lab: "Lab", pool: str, price: Price | None = None) -> Terms:
         prices={name: of_type for name, of_type in known.items() if name not in own},
         most_ahead=lab.guard.most_ahead.leases,
         longest_ahead=None if hours is None else timedelta(hours=hours),
+        hours=None if named is None else ReservedHours(pool, named, reservation),
     )

@@ -13,6 +13,7 @@ from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
 from lamplighter.adapters.aws.ledger.table import Conflict
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.reservation import Reservation
 from lamplighter.domain.commands.command import Decision
 from lamplighter.domain.leases.lease import GRANTED, Lease
 from lamplighter.domain.pool.pool import Phase, PoolState, SeenGpus
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lamplighter.domain.guard.dead_letters import DeadLetterIncident
 
 LIFE = "LIFE#"
+RESERVATION = "RESERVATION"
 DEAD_LETTERS = "DEAD-LETTERS"
 GPUS_SEEN_AGAIN = timedelta(minutes=1)
 
@@ -47,6 +49,16 @@ class LedgerGuard(LedgerChanges):
         self._table.put_all(
             [items.item(pk, f"{LIFE}{life.instance}", to_document(life), until=until) for life in lives]
         )
+
+    def reservation(self, pool: str, named: str | None) -> Reservation | None:
+        """The reservation of this id as it was read last; None where it was never read, or the pool has none."""
+        item = self._table.get(items.pool_key(pool), RESERVATION) if named else None
+        found = from_document(Reservation, items.values(item)) if item else None
+        return found if found is not None and found.id == named else None
+
+    def keep_reservation(self, pool: str, found: Reservation) -> None:
+        """Keeps what a sweep read, in the place of what was read before."""
+        self._table.put(items.item(items.pool_key(pool), RESERVATION, to_document(found)))
 
     def mark_leaked(self, pool: str, since: datetime, why: Said) -> bool:
         """The pool should be at zero and is not; True the first time, so that it is announced once."""
