@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT, UNRESERVED
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
-from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS
+from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS, OF_RESERVATIONS
 
 HEAD = """# What the doctor checks
 
@@ -17,8 +17,9 @@ checks the deployed lab. The function `doctor` checks it every 30 days and sends
 
 Each line is **ok**; **not ok**, with advice; or **not known**, with the refused call. A check without its facts is not
 known. It never counts as ok and fails nothing, and the doctor shows how many there are. A check of pools has a line for
-each pool. A failed read affects only its own checks. The doctor changes nothing. The checks from `karpenter` on are for
-labs with a pool of kind `karpenter` or `auto-mode`; `minimum` and `image` are for node groups.
+each pool. A failed read affects only its own checks. The doctor changes nothing. The check `reservation` is for labs
+with a pool that is bought from one. The checks from `karpenter` on are for labs with a pool of kind `karpenter` or
+`auto-mode`; `minimum` and `image` are for node groups.
 
 | check | checks | not ok when | calls |
 |---|---|---|---|"""
@@ -180,6 +181,12 @@ DESCRIPTIONS = {
         f"it is over, or less than {deployed_lab.LAST_WINDOW_NEAR.days} days away and nothing follows",
         "calendars that windows follow",
     ),
+    "reservation": CheckDescription(
+        "the capacity reservation of each pool with `buy: reserved`",
+        "EC2 does not know it, it is of another type, zone or instance type than the pool, open to the whole account,"
+        " over, or has fewer nodes than the pool or some that cannot be started",
+        "ec2:DescribeCapacityReservations, ec2:DescribeCapacityBlockStatus",
+    ),
     "karpenter": CheckDescription(
         "Karpenter's Deployment and kinds of object, if a pool is of kind karpenter",
         "there is none, it has 0 replicas or no available pod, or a CustomResourceDefinition is absent",
@@ -230,7 +237,7 @@ def page() -> str:
     """The whole page."""
     rows = [
         f"| `{check.name}` | {words.looks_at} | {words.not_ok} | {words.reads or 'none: the lab decides'} |"
-        for check in (*CHECKS, *OF_NODE_POOLS)
+        for check in (*CHECKS, *OF_RESERVATIONS, *OF_NODE_POOLS)
         for words in [DESCRIPTIONS[check.name]]
     ]
     return "\n".join([HEAD, *rows, FOOT, *_dates()]).rstrip() + "\n"

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from lamplighter.adapters.aws.capacity.claims import Claims
+from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.adapters.capacity.adoption import Adoption
 from lamplighter.adapters.doctor import caller, inside
 from lamplighter.adapters.doctor.account_plan import AccountPlan
@@ -21,6 +22,7 @@ from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.trails import Trails
 from lamplighter.data.instance_types import QUOTA_CODES
 from lamplighter.domain.capacity.kinds import identity
+from lamplighter.domain.capacity.reservation import ReservationType
 from lamplighter.domain.doctor.facts import (
     AwsIdentity,
     ClusterFacts,
@@ -28,6 +30,7 @@ from lamplighter.domain.doctor.facts import (
     NoAccess,
     OtherNodes,
     PoolGroup,
+    ReservationFacts,
     SlackSecret,
 )
 from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts
@@ -80,6 +83,7 @@ class Examination:
         adoption, claims, secrets = Adoption(), Claims(lab.cluster_name), SlackSecrets()
         others, versions, plans = OtherNodesReading(), ClusterVersions(), AccountPlan()
         groups = [identity(lab, pool).name for pool in lab.pools]
+        reservations = Reservations()
         node_pools = KarpenterReading(lab) if lab.pools_with("node pool") else None
         with ThreadPoolExecutor(max_workers=12) as threads:
 
@@ -91,6 +95,7 @@ class Examination:
             disks, plan = ask(quotas.disks), ask(plans.kind)
             at_once = ask(quotas.concurrency)
             guarded = ask(lambda: {name: claim.lab for name, claim in claims.of(groups).items()})
+            reserved = {pool: ask(partial(_reserved, reservations, named)) for pool, named in self._named()}
             recorded = ask(lambda: trails.recording(lab.region))
             filled = ask(lambda: self._slack(secrets))
             kept, followed = ask(self._prices), ask(self._courses)
@@ -123,6 +128,7 @@ class Examination:
                 slack=filled.result(),
                 prices=kept.result(),
                 courses=followed.result(),
+                reservations={pool: asked.result() for pool, asked in reserved.items()},
                 karpenter=karpenter.result(),
             )
 
@@ -148,6 +154,10 @@ class Examination:
         """Only a cluster that a deploy will create needs them."""
         is_settled = self._ledger is not None or self._lab.cluster.existing is not None
         return dict if is_settled else zones.ids
+
+    def _named(self) -> list[tuple[str, str]]:
+        """The pools that are bought from a reservation, and its id."""
+        return [(pool, of_lab.reservation) for pool, of_lab in self._lab.pools.items() if of_lab.reservation]
 
     def _slack(self, secrets: SlackSecrets) -> SlackSecret | None:
         return None if self._secret is None else secrets.read(self._secret)
@@ -181,8 +191,15 @@ class Examination:
             slack=why if self._secret else None,
             prices={} if self._ledger is None else why,
             courses=_read(self._courses),
+            reservations={pool: why for pool, _ in self._named()},
             karpenter=why if self._lab.pools_with("node pool") else None,
         )
+
+
+def _reserved(reservations: Reservations, named: str) -> ReservationFacts:
+    found = reservations.read(named)
+    is_block = found is not None and found.type is ReservationType.BLOCK
+    return ReservationFacts(found, reservations.unavailable(named) if is_block else None)
 
 
 def _within(name: str, cluster: ExistingCluster | Unread | None) -> ClusterFacts | Unread | None:

@@ -13,6 +13,7 @@ from lamplighter.domain.doctor import (
     karpenter,
     node_pools,
     pools,
+    reservations,
     unguarded,
     zones,
 )
@@ -70,11 +71,18 @@ OF_NODE_POOLS = (
 )
 """Checks of a lab with a pool of Karpenter or of EKS Auto Mode."""
 
+OF_RESERVATIONS = (DoctorCheck("reservation", reservations.reservation),)
+"""Checks of a lab with a pool that is bought from a reservation."""
+
 
 def examine(facts: Facts, lab: Lab, now: datetime) -> list[DoctorLine]:
     """The lines of every check: one, or one a pool."""
     return [
         DoctorLine(check.name, judgement.outcome, judgement.said, judgement.advice)
-        for check in (*CHECKS, *(OF_NODE_POOLS if lab.pools_with("node pool") else ()))
+        for check in (
+            *CHECKS,
+            *(OF_RESERVATIONS if any(pool.reservation for pool in lab.pools.values()) else ()),
+            *(OF_NODE_POOLS if lab.pools_with("node pool") else ()),
+        )
         for judgement in check.judge(facts, lab, now)
     ]

@@ -4,11 +4,12 @@ Only values. adapters/doctor reads them, and the other files here judge them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from lamplighter.data.lifecycle import Support
 from lamplighter.domain.calendar.course import Course
+from lamplighter.domain.capacity.reservation import Reservation
 from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts, NodePoolFacts
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.money.price import Price
@@ -42,6 +43,15 @@ class PoolGroup:
 
     found: ExistingPool
     zones: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationFacts:
+    """The reservation that a pool is bought from; None where EC2 does not know it."""
+
+    found: Reservation | None
+    unavailable: int | None = None
+    """Of a Capacity Block: the instances that cannot be started now, where EC2 says how many."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,8 @@ class Facts:
     """The last price of each pool from AWS's price list, where a lab is deployed."""
     courses: Mapping[str, Course] | Unread
     """The calendars that windows follow, by window."""
+    reservations: Mapping[str, ReservationFacts | Unread] = field(default_factory=dict)
+    """By pool; empty where no pool is bought from one."""
     karpenter: KarpenterFacts | Unread | None = None
     """What a lab with NodePools needs; None where it has none, or where there is no cluster yet."""
 
