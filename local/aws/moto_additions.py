@@ -24,6 +24,7 @@ from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
 from local.aws.ec2.published_images import PublishedImages
+from local.aws.ec2.reservations import Reservations
 from local.aws.ec2.state_events import StateEvents
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
@@ -81,7 +82,10 @@ class MotoAdditions:
         )
         fleets = InstantFleets(launches, FleetRights(service_context.state))
         fleets.install()
-        scaling = Scaling(service_context, self._timers, lives, launches)
+        self.reservations = Reservations(
+            service_context.clock, self._timers, lives, service_context.end_instances
+        )
+        scaling = Scaling(service_context, self._timers, lives, launches, self.reservations)
         autoscaling = AutoScaling(service_context, scaling, self._timers)
         updates = Updates(service_context.clock)
         self.clusters = Clusters(service_context, self._timers, updates)
@@ -128,11 +132,10 @@ class MotoAdditions:
         fill_in(service_context.state, scaling, nodegroups, self.clusters)
         lives.install()
         PublishedImages(service_context.account_id, service_context.region, server.locked).install()
-        security_group_rules.install()
         propagation.install()
-        managed_instances.install()
-        instance_types.install()
-        zones.install()
+        for of_ec2 in (security_group_rules, managed_instances, instance_types, zones):
+            of_ec2.install()
+        self.reservations.install()
         instance_profiles.install()
         policy_limits.install()
         Events(service_context, self._timers, self.deliveries).install()

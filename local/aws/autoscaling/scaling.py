@@ -18,6 +18,7 @@ from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.launch_faults import AUTO_SCALING, Launch, LaunchFaults
+from local.aws.ec2.reservations import Reservations, named_by
 from local.aws.timers import Timers
 
 #: Seconds until a refused launch is tried again: the first time, and at most [est].
@@ -42,7 +43,12 @@ class Scaling:
     """`lock` guards every group. Hold it to read or change one, but never while you call another service."""
 
     def __init__(
-        self, service_context: ServiceContext, timers: Timers, lives: InstanceLives, faults: LaunchFaults
+        self,
+        service_context: ServiceContext,
+        timers: Timers,
+        lives: InstanceLives,
+        faults: LaunchFaults,
+        reservations: Reservations,
     ) -> None:
         self.groups: dict[str, Group] = {}
         self.lock = threading.RLock()
@@ -51,6 +57,7 @@ class Scaling:
         self._clock = service_context.clock
         self._timers = timers
         self._faults = faults
+        self.reservations = reservations
         lives.listen(self._instance_changed)
 
     def reconcile_soon(self, group: Group) -> None:
@@ -134,10 +141,11 @@ class Scaling:
             f"{group.request}At {now} an instance was started in response to a difference between desired"
             f" and actual capacity, increasing the capacity from {before} to {before + 1}."
         )
-        subnet, zone, kind, refusal = self._place(group)
+        data = self._template(group)
+        subnet, zone, kind, refusal = self._place(group, data)
         if refusal is None:
             try:
-                instance = self._run_instance(group, subnet, kind)
+                instance = self._run_instance(group, subnet, kind, data)
             except ClientError as error:
                 refusal = f"{error.response['Error']['Message']}. Launching EC2 instance failed."
         if refusal is not None:
@@ -159,7 +167,15 @@ class Scaling:
             group.members[instance] = member
         return True
 
-    def _place(self, group: Group) -> tuple[str, str, str, str | None]:
+    def _template(self, group: Group) -> Document:
+        """The data of its launch template."""
+        template = group.template
+        versions = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
+        found = self._service_context.call("ec2", "describe_launch_template_versions", versions)
+        data: Document = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
+        return data
+
+    def _place(self, group: Group, data: Document) -> tuple[str, str, str, str | None]:
         """The subnet, zone and type for a launch; or, if no zone can launch any type, the reason.
 
         A balanced group chooses the zone first, and in a zone the types in their order [est].
@@ -174,6 +190,11 @@ class Scaling:
             for kind in types:
                 launch = Launch(group.nodegroup, kind, subnet, zone, others, by)
                 refusal = self._faults.refusal(launch, running)
+                if named_by(data):
+                    # A reservation has its nodes, whatever else its zone lacks.
+                    lacks = refusal is not None and refusal.code == "InsufficientInstanceCapacity"
+                    refusal = None if lacks else refusal
+                    refusal = refusal or self.reservations.refusal(data, kind, zone)
                 if refusal is None:
                     group.passed_over = zone != order[0][1]
                     return subnet, zone, kind, None
@@ -187,15 +208,12 @@ class Scaling:
         reservations = self._service_context.call("ec2", "describe_instances", asked)
         return [i["InstanceType"] for r in reservations["Reservations"] for i in r["Instances"]]
 
-    def _run_instance(self, group: Group, subnet: str, kind: str) -> str:
+    def _run_instance(self, group: Group, subnet: str, kind: str, data: Document) -> str:
         tags = {key: value for key, (value, propagated) in group.tags.items() if propagated}
         tags["aws:autoscaling:groupName"] = group.name
         template = {k: v for k, v in group.template.items() if k in ("LaunchTemplateId", "Version")}
-        versions = {"LaunchTemplateId": template["LaunchTemplateId"], "Versions": [template["Version"]]}
-        found = self._service_context.call("ec2", "describe_launch_template_versions", versions)
-        data = found["LaunchTemplateVersions"][0]["LaunchTemplateData"]
         # moto takes these only from the call.
-        said = {
+        said: Document = {
             key: data[key] for key in ("ImageId", "MetadataOptions", "BlockDeviceMappings") if key in data
         }
         reply = self._service_context.call(
@@ -214,6 +232,7 @@ class Scaling:
             },
         )
         identity: str = reply["Instances"][0]["InstanceId"]
+        self.reservations.take(data, identity)
         return identity
 
     def _refuse(self, group: Group, zone: str, cause: str, refusal: str) -> None:

@@ -27,7 +27,7 @@ from local.aws.eks.nodegroup import (
     sizes_at_creation,
 )
 from local.aws.eks.nodes import HOOKS, Fleet
-from local.aws.eks.requests import check_creation, check_release, check_update
+from local.aws.eks.requests import CAPACITY_BLOCK, check_creation, check_release, check_update
 from local.aws.eks.rolling import Rolling
 from local.aws.eks.template import DerivedTemplates
 from local.aws.eks.updates import Owner, Update, Updates
@@ -82,6 +82,7 @@ class Nodegroups:
         self._lock = threading.RLock()
         self._health = Health(timers, scaling, self.behind, self._joined)
         scaling.listeners.gone.append(self._gone)
+        scaling.reservations.block_ends = self.block_ends
         clusters.node_versions = self._versions
 
     def behind(self, group: Group) -> Nodegroup | None:
@@ -318,6 +319,15 @@ class Nodegroups:
         if group.resized > nodegroup.seen_resize and age >= LAG_SECONDS:
             nodegroup.sizes = dict(zip(SIZES, (group.minimum, group.maximum, group.desired), strict=True))
             nodegroup.seen_resize = group.resized
+
+    def block_ends(self, instances: list[str]) -> None:
+        """EKS scales the groups of a Capacity Block down, because these instances of it end soon."""
+        for nodegroup in self.known():
+            group = self._scaling.groups.get(nodegroup.group)
+            if nodegroup.capacity_type == CAPACITY_BLOCK and group and group.members.keys() & set(instances):
+                nodegroup.sizes = {**nodegroup.sizes, "minSize": 0, "desiredSize": 0}
+                self._resize_group(nodegroup, nodegroup.sizes)
+                nodegroup.seen_resize = group.resized
 
     def _check_idle(self, nodegroup: Nodegroup) -> None:
         running = self._updates.running(Owner(nodegroup.cluster, nodegroup.name))

@@ -11,6 +11,7 @@ from moto.ec2.models.instance_types import INSTANCE_TYPES
 from local.aws.api.own_services import AwsError, Document
 from local.fleet.boot.images import AMI_TYPES, CUSTOM, Family, image_of, minor
 
+CAPACITY_BLOCK = "CAPACITY_BLOCK"
 DEFAULT_AMI_TYPE = "AL2023_x86_64_STANDARD"
 #: The newest Kubernetes for which EKS has images of Amazon Linux 2.
 LAST_AL2 = 32
@@ -59,6 +60,14 @@ def check_creation(request: Document, template: Document, cluster_version: str) 
         )
     check_image(ami_type, cluster_version)
     check_types(ami_type, request.get("instanceTypes") or [], template)
+    market = (template.get("InstanceMarketOptions") or {}).get("MarketType")
+    if request.get("capacityType") == CAPACITY_BLOCK and (
+        market != "capacity-block" or not template.get("InstanceType")
+    ):
+        # EKS user guide, "Create a managed node group with Capacity Blocks for ML"; the text is not published.
+        raise _invalid(
+            "A Capacity Block needs a launch template with its instance type, market and reservation."
+        )
     return ami_type
 
 
