@@ -89,7 +89,7 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
         printing.say("experimental: its pool is of a kind that nobody has seen on a real account yet")
     zero = view.proof_of_zero
     rows = [
-        ("cost", words.money(view.cost)),
+        ("cost", words.money(view.cost) + (f", {words('figure.prepaid')}" if view.prepaid else "")),
         ("past its end", words.money(view.overrun) if view.overrun else "-"),
         ("GPU-minutes", "-" if view.gpu_minutes is None else f"{view.gpu_minutes:,}"),
         ("node-hours", f"{view.node_seconds / 3600:.2f}"),

@@ -80,7 +80,13 @@ def _figures(view: ReceiptView, words: Wording) -> Html:
         if view.overrun and view.overrun.amount
         else ""
     )
-    rows = [(words("figure.cost"), words.money(view.cost), over)]
+    rows = [
+        (
+            words("figure.cost"),
+            words.money(view.cost),
+            over or (words("figure.prepaid") if view.prepaid else ""),
+        )
+    ]
     if view.gpu_use:
         use = {name: f"{hours:,.2f}" for name, hours in to_document(view.gpu_use).items()}
         rows.append((words("figure.gpu-hours"), use["gpu_hours_used"], words("figure.gpu-hours.of", **use)))

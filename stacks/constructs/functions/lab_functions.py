@@ -193,6 +193,7 @@ class LabFunctions(Construct):
                 *p.capacity.describing(),
                 p.reading_templates(),
                 p.reading_prices(),
+                *p.seeing_reservations(),
                 *p.reading_calendars(),
                 p.starting("open", "close", "extend"),
                 p.seeing_runs("open"),

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 
@@ -65,6 +66,11 @@ def test_the_receipt_of_a_settled_lease() -> None:
         "by": "alice",
         "because": "homework",
     }
+
+
+def test_a_receipt_says_that_its_nodes_were_prepaid() -> None:
+    assert receipt(replace(LEASE, price_per_hour=Decimal(0)), [], {})["prepaid"] is True
+    assert "prepaid" not in receipt(replace(LEASE, price_per_hour=Decimal(1)), [], {})
 
 
 def test_a_lease_whose_nodes_never_ran_cost_nothing_and_was_never_ready() -> None:

@@ -16,7 +16,7 @@ from lamplighter.application.capacity.prices import known, refresh
 from lamplighter.application.leases.granting import admitted
 from lamplighter.domain.commands.command import Command
 from lamplighter.domain.money.money import Money
-from lamplighter.domain.money.price import Price, Source
+from lamplighter.domain.money.price import Price, Source, known_price
 from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
@@ -82,6 +82,17 @@ class Listed:
     def auto_mode_fee(self, region: str, instance_type: str) -> Decimal | None:
         self.asked.append((region, f"fee of {instance_type}"))
         return self.fee
+
+
+def test_the_nodes_of_a_capacity_block_are_prepaid_whatever_the_lists_say() -> None:
+    block = {"buy": "reserved", "reservation": "cr-0123456789abcdef0", "reservation_type": "capacity-block"}
+    lab = Lab.model_validate({"name": "lab", "pools": {"gpu": {"instance_type": "p5.48xlarge", **block}}})
+
+    price = known_price(lab, "gpu", None)
+
+    assert price is not None
+    assert (price.per_hour, price.source) == (Decimal(0), Source.PREPAID)
+    assert str(price.reason(EIGHT)).startswith("prepaid")
 
 
 def test_the_price_list_is_asked_for_an_ordinary_linux_instance() -> None:

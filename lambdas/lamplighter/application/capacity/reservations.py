@@ -12,7 +12,7 @@ from lamplighter.domain.capacity.reservation import GONE
 from lamplighter.reasons.reason import reason
 
 
-def note_reservation(capacity: CapacityServices, pool: str, reservations: Reservations) -> bool:
+def note_reservation(capacity: CapacityServices, pool: str, reservations: Reservations, who: str) -> bool:
     """Read and keep the reservation of a pool. True if it is another than before: then windows and ends move."""
     named = capacity.lab.pools[pool].reservation
     if named is None:
@@ -27,5 +27,5 @@ def note_reservation(capacity: CapacityServices, pool: str, reservations: Reserv
         why = reason("audit.reservation.hours", begins=found.begins, ends=found.ends)
     what = reason("audit.reservation", reservation=named, pool=pool, state=found.state)
     capacity.ledger.keep_reservation(pool, found)
-    capacity.ledger.append_audit(Entry(capacity.now(), pool, "reservation", "guard", what, why))
+    capacity.ledger.append_audit(Entry(capacity.now(), pool, "reservation", who, what, why))
     return True

@@ -73,7 +73,7 @@ def _read_reservation(guard_services: GuardServices, pool: str) -> None:
     if guard_services.capacity.lab.pools[pool].reservation is None:
         return
     with guard_services.reading(f"pool {pool}, reservation"):
-        if note_reservation(guard_services.capacity, pool, guard_services.reservations()):
+        if note_reservation(guard_services.capacity, pool, guard_services.reservations(), "guard"):
             guard_services.wake_planner()
 
 

@@ -3,17 +3,19 @@
 It reconciles: it corrects schedules that people or accidents changed, and starts workflows that are overdue.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.adapters.aws.kept_courses import early_pools, warm_up
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.notices import Notices
 from lamplighter.adapters.aws.price_list import PriceList
 from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.capacity.prices import known, refresh
+from lamplighter.application.capacity.reservations import note_reservation
 from lamplighter.application.failures import going_on
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.application.logs import logger
@@ -53,6 +55,8 @@ class PlannerServices:
     """The workflow that moves the end of a lease, by ARN."""
     prices: PriceList | None = None
     """AWS's price list, read once a day; without it the kept and the shipped prices count."""
+    reservations: Callable[[], Reservations] = Reservations
+    """EC2, for a reservation that no sweep has read yet, as at a deploy."""
     fetch: Fetch | None = None
     """Reads a course calendar's address; left out: over https."""
 
@@ -273,7 +277,11 @@ def _terms(
                     lab, pool, capacity.ledger, prices, planner_services.lease_services.now()
                 ):
                     prices = None
-                reservation = capacity.ledger.reservation(pool, lab.pools[pool].reservation)
+                named = lab.pools[pool].reservation
+                if named and capacity.ledger.reservation(pool, named) is None:
+                    with going_on([], f"pool {pool}, reservation"):
+                        note_reservation(capacity, pool, planner_services.reservations(), "planner")
+                reservation = capacity.ledger.reservation(pool, named)
                 found[pool] = terms_of(lab, pool, known(lab, pool, capacity.ledger), reservation)
             except BadInput as error:
                 logger().warning("pool %s is not planned: %s", pool, error)

@@ -38,6 +38,7 @@ def receipt(
         "verdicts": [_verdict(verdict) for verdict in verdicts],
         "findings": [dict(finding) for finding in findings],
         "cost": (lease.cost or Money.zero(lease.hold.currency)).to_json(),
+        **({"prepaid": True} if lease.price_per_hour == 0 else {}),
         "overrun": _overrun(lease),
         "replaced": list(lease.replaced),
         "proof_of_zero": proof_of_zero(proof),

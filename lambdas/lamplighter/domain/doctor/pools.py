@@ -180,6 +180,8 @@ def _of_a_node(price: Price, now: datetime) -> Said:
     """The price of a node per hour, with its source and age."""
     cost, age = f"{price.per_hour:f}", _age(price.at, now)
     match price.source:
+        case Source.PREPAID:
+            return price.reason(now)
         case Source.LAB:
             return reason("doctor.price.lab", cost=cost, currency=price.currency)
         case Source.PRICE_LIST:

@@ -26,6 +26,8 @@ class Source(StrEnum):
     LAB = "lab"
     PRICE_LIST = "price-list"
     TABLE = "table"
+    PREPAID = "prepaid"
+    """A Capacity Block is paid whole before it begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Price:
         """`1.237 USD an hour, from AWS's price list 3 hours ago`."""
         price = f"{self.per_hour:f} {self.currency}"
         match self.source:
+            case Source.PREPAID:
+                return reason("money.price.prepaid")
             case Source.LAB:
                 return reason("money.price.lab", price=price)
             case Source.PRICE_LIST:
@@ -62,7 +66,8 @@ def known_price(lab: "Lab", pool: str, kept: Price | None) -> Price | None:
     currency, types = lab.guard.budget.currency, lab.pools[pool].types
     stated = lab.pools[pool].price_per_hour
     if stated is not None:
-        return Price(stated, currency, Source.LAB)
+        prepaid = lab.pools[pool].of_block
+        return Price(stated, currency, Source.PREPAID if prepaid else Source.LAB)
     if kept is not None and (kept.currency != currency or len(types) > 1):
         kept = None
     shipped = prices.dearest(lab.region, types, currency, fee=lab.pools[pool].has("fee"))

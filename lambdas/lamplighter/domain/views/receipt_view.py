@@ -76,6 +76,8 @@ class ReceiptView:
     bars: tuple[Bar, ...]
     audit: tuple[Entry, ...]
     experimental: bool = False
+    prepaid: bool = False
+    """Its nodes cost nothing more: their Capacity Block was paid before it began, or the lab states a price of 0."""
     gpu_use: GpuHours | None = None
     """Only where the guard read what the GPUs did."""
 
@@ -157,6 +159,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         bars=_bars(receipt, opened, closed, beside),
         audit=mine,
         experimental=beside.experimental,
+        prepaid=receipt.get("prepaid") is True,
         gpu_use=_use(receipt.get("gpu_use")),
     )
 
