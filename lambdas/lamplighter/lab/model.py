@@ -223,6 +223,11 @@ class Lab(Part):
         """The NodePool behind a pool of kind karpenter or auto-mode; node class and launch bar have its name."""
         return self.pools[pool].existing or f"{self.name}-{pool}"
 
+    @property
+    def falls_back(self) -> bool:
+        """Whether a pool has a fallback."""
+        return any(pool.fallback for pool in self.pools.values())
+
     def pools_with(self, trait: Trait) -> list[str]:
         """The pools whose kind has this."""
         return [name for name, pool in self.pools.items() if pool.has(trait)]

@@ -37,8 +37,12 @@ ADDED: dict[str, Any] = {
     "buy": "on-demand",
     "reservation": None,
     "reservation_type": "on-demand",
+    "fallback": None,
+    "fallback_ask": False,
 }
 """Keys of releases after 0.1.0, and their defaults: the normalised lab leaves them out, so its text stays the same."""
+LONGEST_CHAIN = 3
+"""So many pools one lease may have: its own, the fallback, and the fallback of that."""
 AUTOSCALER = "k8s.io/cluster-autoscaler/node-template"
 
 # The values of an adopted pool until AWS is asked: with them no lease is ever admitted.
@@ -208,6 +212,18 @@ class Pool(Part):
         description="The curfew of this pool; replaces guard.curfew.",
         examples=["04:00"],
         json_schema_extra=unit("HH:MM, 00:00 to 23:59"),
+    )
+    fallback: str | None = Field(
+        None,
+        min_length=1,
+        max_length=40,
+        description="Another pool of the lab, which takes a whole lease when no node of it comes to this one. That pool"
+        " may name a third; a chain has no more.",
+        examples=["other"],
+    )
+    fallback_ask: bool = Field(
+        False,
+        description="Slack asks with a button before a lease moves to the fallback.",
     )
 
     how_to_use: str | None = Field(

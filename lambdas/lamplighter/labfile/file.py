@@ -25,6 +25,7 @@ from lamplighter.labfile.rules import cluster as lab_rules_cluster
 from lamplighter.labfile.rules import curfew as lab_rules_curfew
 from lamplighter.labfile.rules import efa as lab_rules_efa
 from lamplighter.labfile.rules import events as lab_rules_events
+from lamplighter.labfile.rules import fallback as lab_rules_fallback
 from lamplighter.labfile.rules import gpu as lab_rules_gpu
 from lamplighter.labfile.rules import images as lab_rules_images
 from lamplighter.labfile.rules import karpenter as lab_rules_karpenter
@@ -44,6 +45,7 @@ RULES = (
     lab_rules_cluster,
     lab_rules_curfew,
     lab_rules_efa,
+    lab_rules_fallback,
     lab_rules_events,
     lab_rules_gpu,
     lab_rules_images,
