@@ -76,6 +76,7 @@ class ControllerStack(Stack):
             channels=channels,
             pages=shelf.bucket,
             failsafe_machine=bool(failsafe),
+            falls_back=lab.falls_back,
         )
         functions.guard.reserve(lab.guard.reserved_concurrency)
         pages = Pages(
@@ -124,6 +125,7 @@ class ControllerStack(Stack):
             close_lab=close.workflow,
             admission=ADMITTED_AFTER_RUNS if lab.pools_with("failsafe machine") else ADMITTED_WITHIN,
             adopts_node_pools=any(lab.pools[pool].existing for pool in lab.pools_with("launch bar")),
+            falls_back=lab.falls_back,
         )
         extend = ExtendLease(self, "ExtendLease", names=names, functions=steps)
         change = ChangeLab(self, "ChangeLab", names=names, functions=steps)

@@ -9,12 +9,14 @@ from lamplighter.application.leases.closing import disarm, receipt, restore_expe
 from lamplighter.application.leases.extending import extend
 from lamplighter.application.leases.granting import admit, arm_failsafe
 from lamplighter.application.leases.handing_on import hand_on
+from lamplighter.application.leases.moving import fall_back
 from lamplighter.application.leases.services import LeaseServices, lease_services
 from lamplighter.application.run import step_of
 
 STEPS: Mapping[str, Callable[[Mapping[str, object], LeaseServices], dict[str, object]]] = {
     "Admit": admit,
     "ArmFailsafe": arm_failsafe,
+    "FallBack": fall_back,
     "HandOn": hand_on,
     "Extend": extend,
     "Change": change,

@@ -20,6 +20,9 @@ ROUND = [
 ]
 
 
+FALLBACK = ["HasNoNode", "ReleaseForFallback", "FallBack", "IsMoved", "HasNoNode"]
+
+
 def most_events(state: dict[str, Any]) -> int:
     """Entered and left; three for each try of a task, and one look of the Choice after it."""
     if state["Type"] != "Task":
@@ -37,11 +40,16 @@ def test_a_run_that_does_not_hand_on_has_room_for_another_round_with_every_try()
     assert MOST_EVENTS + sum(most_events(states[name]) for name in ROUND) < FULL
 
 
+def test_so_does_a_run_that_first_looks_for_a_fallback_pool() -> None:
+    states = definitions(falls_back=True)["open"]["States"]
+    assert MOST_EVENTS + sum(most_events(states[name]) for name in [*ROUND, *FALLBACK]) < FULL
+
+
 def test_no_task_is_left_out_of_the_count() -> None:
-    states = definitions()["open"]["States"]
+    states = definitions(falls_back=True)["open"]["States"]
     tasks = {name for name, state in states.items() if state["Type"] == "Task"}
     # It ends the run, and nothing comes after it.
-    assert tasks - {*GRANTED, *ROUND} == {"CloseAfterFailure"}
+    assert tasks - {*GRANTED, *ROUND, *FALLBACK} == {"CloseAfterFailure"}
 
 
 def test_the_other_workflows_go_nowhere_twice_and_fit() -> None:

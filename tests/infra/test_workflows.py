@@ -172,6 +172,24 @@ def test_a_node_pool_that_has_no_node_yet_goes_round_without_a_release() -> None
     assert choices[1:] == definitions()["open"]["States"]["IsNodeMissing"]["Choices"]
 
 
+def test_a_lease_without_any_node_moves_only_after_nothing_is_ordered_or_held_for_it() -> None:
+    assert "FallBack" not in definitions()["open"]["States"]
+    states = definitions(falls_back=True)["open"]["States"]
+    choice = states[states["AwaitNodes"]["Next"]]
+
+    def after(state: dict[str, Any], step: str, **result: object) -> str:
+        data = {"results": {step: result}}
+        return next((rule["Next"] for rule in state["Choices"] if holds(rule, data, {})), state["Default"])
+
+    assert after(choice, "AwaitNodes", shortage="no capacity") == "ApplyGpuSettings"
+    assert after(choice, "AwaitNodes", shortage="no capacity", falls_back=True) == "ReleaseForFallback"
+    assert states["ReleaseForFallback"]["Next"] == "FallBack"
+    moved = states[states["FallBack"]["Next"]]
+    assert after(moved, "FallBack", moved=False) == "ApplyGpuSettings"
+    assert states[after(moved, "FallBack", moved=True)]["Type"] == "Succeed"
+    assert [catch["Next"] for catch in states["FallBack"]["Catch"]] == ["ApplyGpuSettings"]
+
+
 def test_a_run_that_is_handed_on_ends_and_whatever_keeps_it_from_that_lets_it_go_on() -> None:
     states = definitions()["open"]["States"]
     assert states["HandOn"]["Next"] == "IsHandedOn"

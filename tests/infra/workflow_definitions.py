@@ -21,7 +21,7 @@ REGION, ACCOUNT = "ap-northeast-2", "123456789012"
 
 @cache
 def definitions(
-    close_lab: str = "close-lab", *, adopts_node_pools: bool = False
+    close_lab: str = "close-lab", *, adopts_node_pools: bool = False, falls_back: bool = False
 ) -> dict[str, dict[str, Any]]:
     """By workflow (open, close, extend, change, experiment); what refers to CloseLab reads `close_lab`."""
     stack = cdk.Stack(cdk.App(), "Test", env={"region": REGION})
@@ -40,6 +40,7 @@ def definitions(
         functions=functions,
         close_lab=close.workflow,
         adopts_node_pools=adopts_node_pools,
+        falls_back=falls_back,
     )
     ExtendLease(stack, "Extend", names=names, functions=functions)
     ChangeLab(stack, "Change", names=names, functions=functions)

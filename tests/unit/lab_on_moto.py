@@ -167,7 +167,7 @@ class LabOnMoto:
             **more,
         }
         lease = persons(name, opens, closes, **given)
-        planned = lease.moved_to(LeaseState.PLANNED)
+        planned = lease.in_state(LeaseState.PLANNED)
         self.capacity.ledger.plan(planned)
         boto3.client("dynamodb").update_item(
             TableName=LEDGER,

@@ -39,8 +39,12 @@ class LabFunctions(Construct):
         channels: Channels,
         pages: s3.IBucket,
         failsafe_machine: bool = False,
+        falls_back: bool = False,
     ) -> None:
-        """`failsafe_machine`: the lab has the state machine that is the failsafe of NodePools."""
+        """`failsafe_machine`: the lab has the state machine that is the failsafe of NodePools.
+
+        `falls_back`: a pool of the lab has a fallback.
+        """
         super().__init__(scope, construct_id)
         self._names = names
         self._code = code
@@ -73,7 +77,7 @@ class LabFunctions(Construct):
                 *p.keeping_schedules(FAILSAFE, WINDOWS),
                 *p.capacity.seeing(),
                 p.invoking("experiments"),
-                p.starting("open"),
+                p.starting("open", *(("close",) if falls_back else ())),
                 p.counting_events("open"),
                 p.seeing_runs("open"),
                 *p.seeing_the_failsafe(),

@@ -4,7 +4,8 @@ States before Admit and Validate start workers of functions that are needed soon
 
 A failure of ours closes the lease. A shortage outside degrades it: the nodes that came are opened, and the missing
 ones are no longer ordered or held for. The run repeats from ArmFailsafe every five minutes until all nodes are there
-or the lease ends, and while pods have brought no node of a dynamic NodePool. A run with a long history hands its lease
+or the lease ends, and while pods have brought no node of a dynamic NodePool. Where a pool has a fallback, a lease
+without any node moves there instead. A run with a long history hands its lease
 on to a new run. Late or unproven GPUs are diagnosed before the announcement. Nodes with failed GPUs are kept, closed or
 replaced once, as the lab says.
 """
@@ -36,6 +37,7 @@ class OpenLab(Construct):
 
     `functions` needs leases, nodegroups, cluster and notices. `close_lab` is started after a failure. `admission` says
     for how long a command waits for its decision. `adopts_node_pools`: pods may bring the nodes of a pool.
+    `falls_back`: a pool of the lab has a fallback.
     The leases function's environment names this workflow by its ARN's text, not by reference: the
     workflow depends on the function.
     """
@@ -50,6 +52,7 @@ class OpenLab(Construct):
         close_lab: sfn.IStateMachine,
         admission: Poll = ADMITTED_WITHIN,
         adopts_node_pools: bool = False,
+        falls_back: bool = False,
     ) -> None:
         super().__init__(scope, construct_id)
         self._adopts_node_pools = adopts_node_pools
@@ -121,7 +124,8 @@ class OpenLab(Construct):
         # Each worker starts while earlier steps run, which saves a second or more.
         warm = steps.warm("WarmNodegroups", "nodegroups", "Start the function that orders the nodes", admit)
         warm_notices = steps.warm("WarmNotices", "notices", "Start the function that says it", validate)
-        await_nodes.next(settings).next(await_gpus).next(warm_notices)
+        await_nodes.next(self._fallback(steps, settings, close, over) if falls_back else settings)
+        settings.next(await_gpus).next(warm_notices)
         await_late.next(warm_notices)
         validate.next(is_all_well)
         aloud.next(empty).next(replace).next(await_nodes)
@@ -154,6 +158,38 @@ class OpenLab(Construct):
                 diagnose,
             )
             .otherwise(announce)
+        )
+
+    def _fallback(
+        self, steps: WorkflowSteps, settings: sfn.IChainable, close: sfn.IChainable, over: sfn.IChainable
+    ) -> sfn.Choice:
+        """Moves a lease without any node to a fallback pool, or goes on here."""
+        comment = "Order and hold nothing before another pool does"
+        release = steps.step("Release", "nodegroups", comment, Poll(10, 60), state="ReleaseForFallback")
+        release.add_catch(over, errors=["Stale"], result_path="$.failure")
+        release.add_catch(close, errors=["States.ALL"], result_path="$.failure")
+        move = steps.step("FallBack", "leases", "Move the lease to a pool that has capacity", Poll(10, 60))
+        # A failed move leaves the lease where it is.
+        move.add_catch(settings, errors=["States.ALL"], result_path="$.results.FallBack")
+        release.next(move)
+        move.next(
+            sfn.Choice(self, "IsMoved")
+            .when(
+                sfn.Condition.boolean_equals("$.results.FallBack.moved", True),
+                sfn.Succeed(self, "Moved", comment="A run on the other pool carries the lease on"),
+            )
+            .otherwise(settings)
+        )
+        falls_back = "$.results.AwaitNodes.falls_back"
+        return (
+            sfn.Choice(self, "HasNoNode", comment="Another pool of the lab may have capacity")
+            .when(
+                sfn.Condition.and_(
+                    sfn.Condition.is_present(falls_back), sfn.Condition.boolean_equals(falls_back, True)
+                ),
+                release,
+            )
+            .otherwise(settings)
         )
 
     def _again(self, hand_on: sfn.TaskStateBase, arm: sfn.IChainable) -> sfn.IChainable:

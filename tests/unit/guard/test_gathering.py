@@ -128,7 +128,7 @@ def test_what_is_kept_may_be_idle_for_ever(lab: LabOnMoto) -> None:
     lab.lease(nodes=1, name="cli-2")
     kept = lab.capacity.ledger.lease("gpu", "cli-2")
     assert kept is not None
-    lab.capacity.ledger.plan(replace(kept.moved_to(LeaseState.PLANNED), id="kept", kept="alice"))
+    lab.capacity.ledger.plan(replace(kept.in_state(LeaseState.PLANNED), id="kept", kept="alice"))
 
     assert facts(lab).idle_after == dict.fromkeys(("cli-1", "cli-2"), 60 * MINUTE)
 

@@ -90,7 +90,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
         over = document(_over(lease, pool))
         return {"over": True, "reason": over, "wanted": 0, "instances": [], "shortage": None}
     if not lease.wanted:
-        return _arrived(lease.nodes, (), _without_money(lease))
+        arrived = _arrived(lease.nodes, (), _without_money(lease))
+        return arrived | ({"falls_back": True} if capacity.lab.pools[pool].fallback else {})
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
     stamps = [earlier["at"] for earlier in (order, result(run, "Replace")) if earlier.get("at")]
@@ -125,10 +126,13 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
                 "capacity.await-replaced", running=len(running), wanted=wanted, pool=pool, nodes=tuple(going)
             )
         )
-    if shortage is not None and members and not result(run, "Announce"):
-        _announce_early(run, capacity, lease, _arrived(wanted, running, shortage))
-    if shortage is not None and (not booting or now - ordered >= CAUSE_WITHIN):
-        return _arrived(wanted, running, shortage)
+    # Without any node of it, a lease of a pool with a fallback moves. Until then AWS may still find some.
+    moves = capacity.lab.pools[pool].fallback is not None and not share(lease.nodes, len(members), wanted)
+    falls_back = {"falls_back": True} if moves else {}
+    if shortage is not None and (members or moves) and not result(run, "Announce"):
+        _announce_early(run, capacity, lease, _arrived(wanted, running, shortage) | falls_back)
+    if shortage is not None and ((not booting and not moves) or now - ordered >= CAUSE_WITHIN):
+        return _arrived(wanted, running, shortage) | falls_back
     if now - ordered >= NODES_PATIENCE:
         late = reason(
             "capacity.still-booting", booting=booting, minutes=NODES_PATIENCE // timedelta(minutes=1)

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 
 from lamplighter.adapters.aws.kept_courses import beside
 from lamplighter.adapters.aws.ledger.ledger import Conflict
+from lamplighter.adapters.aws.workflows import Workflows
 from lamplighter.application.failures import going_on
 from lamplighter.application.leases.budgets import budgets_at
 from lamplighter.application.leases.handing_on import stop_if_handed_on
@@ -20,13 +21,13 @@ from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing import holds
 from lamplighter.domain.calendar.changes import Changes
 from lamplighter.domain.commands.command import Command, Decision
-from lamplighter.domain.granting import grant, opening
+from lamplighter.domain.granting import fallback, grant, opening
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms
 from lamplighter.domain.planner.planner import calendar
 from lamplighter.domain.pool.pool import Fence, PoolState
-from lamplighter.domain.schedules.schedule import open_command
+from lamplighter.domain.schedules.schedule import Start, open_command
 from lamplighter.errors import BadInput, TryLater
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Reason, Said, reason
@@ -65,6 +66,7 @@ def admitted(command: Command, lease_services: LeaseServices) -> dict[str, objec
         lease_services.schedule_opening(lease)
         lease_services.schedule_end(lease)
     elif decision.outcome == "granted" and lease is not None:
+        _close_left(lease, lease_services)
         # It was further ahead when this run started and has no schedule, so this run opens it.
         _wait_for(lease.opens, lease_services)
         lease_services.ledger.begin_stage(command.pool, lease.id, Stage.ARMED, 1, lease_services.now())
@@ -75,6 +77,16 @@ def admitted(command: Command, lease_services: LeaseServices) -> dict[str, objec
         "earliest": instant.written(decision.earliest) if decision.earliest else None,
         "later": later,
     }
+
+
+def _close_left(lease: Lease, lease_services: LeaseServices) -> None:
+    """Starts the close of the lease whose place this one has taken. The name starts it once."""
+    if lease.moved_from is None:
+        return
+    left = lease_services.ledger.lease(lease.moved_from.pool, lease.moved_from.lease)
+    if left is not None and left.state is LeaseState.CLOSING:
+        command = fallback.close_command(left, lease)
+        Workflows().start(Start(lease_services.workflow_arns.close_lab, command.id, command))
 
 
 def _wait_for(opens: datetime, lease_services: LeaseServices) -> None:
@@ -183,6 +195,9 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
     pool = lease_services.ledger.pool(command.pool)
     leases = lease_services.ledger.leases(command.pool)
     now = lease_services.now()
+    left, stays = _left(command, lease_services)
+    if stays:
+        return _refuse(command, grant.GrantDecision("refused", stays), leases, lease_services)
     command = grant.as_planned(command, leases, now)
     terms = lease_services.terms(command.pool)
     budgets = budgets_at(lease_services.ledger, terms, grant.asked_for(command, terms, now).opens)
@@ -229,9 +244,38 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
             answer.reason,
             now,
         ),
-        also=_opens(lease),
+        also=[*_opens(lease), *([_leaves(left[0], lease, now)] if left else [])],
+        left=left,
     )
     return decision
+
+
+def _left(
+    command: Command, lease_services: LeaseServices
+) -> tuple[tuple[Lease, PoolState] | None, Said | None]:
+    """The lease that a command moves here, with its pool; and why it stays, if it does.
+
+    TryLater while that pool tries for its nodes: then they may come.
+    """
+    if command.moved_from is None:
+        return None, None
+    ledger, moved = lease_services.ledger, command.moved_from
+    pool, lease = ledger.pool(moved.pool), ledger.lease(moved.pool, moved.lease)
+    nodes = ledger.progress(moved.pool, moved.lease).get(Stage.NODES)
+    came = lease is not None and lease.wanted > 0 and nodes is not None and nodes.done > 0
+    stays = fallback.may_not_move(lease, lease_services.now(), came=came)
+    if stays or lease is None:
+        return None, stays
+    if lease.wanted:
+        raise TryLater(reason("lease.fallback.tries", pool=moved.pool, lease=lease.called()))
+    return (lease, pool), None
+
+
+def _leaves(left: Lease, lease: Lease, now: datetime) -> Entry:
+    what = reason("audit.closes", leases=(left.called(),))
+    why = fallback.moved_to(left, lease.pool)
+    details = {"from": instant.written(left.closes)}
+    return Entry(now, left.pool, "closing", "leases", what, why, left.id, details=details)
 
 
 def _open_granted(  # noqa: PLR0917 -- what was read, in its order
@@ -280,7 +324,7 @@ def _repriced(before: Lease, after: Lease, terms: Terms, now: datetime) -> Entry
 
 def _opens(lease: Lease) -> list[Entry]:
     """The entry of the window that opens; none for a lease without a window."""
-    if lease.window is None:
+    if lease.window is None or lease.moved_from is not None:
         return []
     what = reason("audit.window-opens", pool=lease.pool)
     why = reason("audit.window-opens.why", window=lease.window, at=lease.opens)

@@ -92,5 +92,5 @@ def _as_of(lease: Lease, at: datetime, after: Iterable[Entry]) -> Lease:
     if closes is not None:
         lease = replace(lease, closes=instant.read(closes))
     if lease.state in {LeaseState.CLOSING, LeaseState.CLOSED} and lease.opens <= at < lease.closes:
-        return lease.moved_to(LeaseState.OPEN)
+        return lease.in_state(LeaseState.OPEN)
     return lease

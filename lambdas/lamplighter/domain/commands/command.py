@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.lease import MovedLease
 from lamplighter.errors import BadInput
 from lamplighter.reasons.document import read
 from lamplighter.reasons.fields import KEY, from_document, to_document
@@ -75,6 +76,8 @@ class Command:
     """A person who runs the lab gave it: it may change leases of others."""
     allowance: Allowance | None = None
     """What the giver's role allows; None: the giver has no role."""
+    moved_from: MovedLease | None = None
+    """Of an open: the lease of another pool whose place it takes."""
 
     @property
     def length(self) -> timedelta | None:
@@ -119,7 +122,11 @@ class Command:
         if source not in SOURCES:
             known = ", ".join(sorted(SOURCES))
             raise BadInput(reason("command.not-one-of", key="source", value=repr(source[:80]), known=known))
-        seconds, allowed = _number(found, "for_seconds"), found.get("allowance")
+        seconds, allowed, moved = (
+            _number(found, "for_seconds"),
+            found.get("allowance"),
+            found.get("moved_from"),
+        )
         return cls(
             id=_required(found, "id"),
             verb=Verb(verb),
@@ -143,6 +150,7 @@ class Command:
             experiment=_text(found, "experiment"),
             for_lab=found.get("for_lab") is True,
             allowance=from_document(Allowance, allowed) if isinstance(allowed, Mapping) else None,
+            moved_from=from_document(MovedLease, moved) if isinstance(moved, Mapping) else None,
         )
 
 

@@ -74,7 +74,8 @@ def asked_for(command: Command, terms: Terms, now: datetime) -> Lease:
         period=terms.period(opens).key,
         price_per_hour=terms.price_per_hour,
         instance_types=terms.instance_types,
-        asked_until=command.closes if command.window else None,
+        asked_until=command.closes if command.window and command.moved_from is None else None,
+        moved_from=command.moved_from,
     )
 
 
@@ -109,7 +110,7 @@ def decide(
         )
     too_late = command.too_old(now, generation)
     of_a_window = command.source == "window" or command.window is not None
-    if of_a_window and (known is None or known.window != command.window):
+    if of_a_window and command.moved_from is None and (known is None or known.window != command.window):
         too_late = reason("lease.taken-back", lease=command.lease_id)
     if too_late:
         return GrantDecision("refused", too_late)
@@ -213,6 +214,8 @@ def _granted(lease: Lease, terms: Terms) -> Reason:
         "owner": lease.owner,
         "hold": str(lease.hold),
     }
+    if lease.moved_from:
+        return reason("lease.granted.moved", pool=lease.moved_from.pool, **granted)
     if lease.because:
         return reason("lease.granted.because", because=lease.because, **granted)
     return reason("lease.granted", **granted)

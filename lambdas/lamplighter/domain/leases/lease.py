@@ -46,6 +46,14 @@ AT_ONCE = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
+class MovedLease:
+    """A lease on another pool: what a lease became there, or was there before."""
+
+    pool: str
+    lease: str
+
+
+@dataclass(frozen=True, slots=True)
 class Lease:
     """Nodes of one pool over [opens, closes), for an owner, with the money held for them."""
 
@@ -97,6 +105,10 @@ class Lease:
     """The person who keeps it although it is idle."""
     replaced: tuple[str, ...] = ()
     """Instances that were replaced because their GPUs failed; this happens once for a lease."""
+    moved_to: MovedLease | None = None
+    """The lease on a fallback pool that takes its place."""
+    moved_from: MovedLease | None = None
+    """The lease of a pool without capacity whose place it takes."""
 
     @property
     def wanted(self) -> int:
@@ -140,7 +152,7 @@ class Lease:
         """Whether it shares an instant with [opens, closes)."""
         return self.opens < closes and opens < self.closes
 
-    def moved_to(self, state: LeaseState) -> Self:
+    def in_state(self, state: LeaseState) -> Self:
         """The same lease in another state."""
         return replace(self, state=state)
 

@@ -13,7 +13,8 @@ def others(leases: Iterable[Lease], asking: Lease) -> list[Lease]:
     """The leases that come before `asking`: all granted ones, and planned windows.
 
     A window gives way to the planned ones that open earlier, or stand earlier in the lab file; a
-    person's lease gives way to every planned window, so that nobody loses a lesson to a walk-in.
+    person's lease, and one that comes from another pool, gives way to every planned window, so that
+    nobody loses a lesson to a walk-in.
     """
     return [
         lease
@@ -24,7 +25,7 @@ def others(leases: Iterable[Lease], asking: Lease) -> list[Lease]:
 
 
 def _goes_first(planned: Lease, asking: Lease) -> bool:
-    if asking.window is None:
+    if asking.window is None or asking.moved_from is not None:
         return True
     return (planned.begins, planned.order) < (asking.begins, asking.order)
 

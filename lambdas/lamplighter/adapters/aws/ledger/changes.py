@@ -42,10 +42,13 @@ class LedgerChanges(LedgerReads):
         fence: Fence,
         why: Entry,
         also: Sequence[Entry] = (),
+        left: tuple[Lease, PoolState] | None = None,
     ) -> Lease:
         """Admit a lease as decided on `pool` and `budget` as they were read; Conflict when either moved.
 
         Conflict also where somebody paused the lab or skipped the window since. `also` are more entries of the trail.
+        `left` is the lease of another pool whose place it takes, with that pool: it begins to close in the same
+        transaction, and Conflict where it has changed.
         """
         granted = replace(lease, generation=pool.generation + 1)
         self._table.transact(
@@ -59,6 +62,7 @@ class LedgerChanges(LedgerReads):
                 *self._budget(budget.holding(lease.hold, lease.owner)),
                 self._decided(lease.pool, decision),
                 *map(self._entry, (why, *also)),
+                *(self._leaving(*left, granted, why.at) if left else []),
                 *nobody_forbids(self._table, granted, why.at),
             ]
         )
@@ -172,6 +176,24 @@ class LedgerChanges(LedgerReads):
             generation=lease.generation,
             **_GRANTED,
         )
+
+    def _leaving(self, lease: Lease, pool: PoolState, taken: Lease, now: datetime) -> list[Any]:
+        """A lease without nodes ends, since another pool has taken its place."""
+        return [
+            self._table.update_in_transaction(
+                items.pool_key(lease.pool),
+                items.LEASE + lease.id,
+                "SET #state = :closing, #closes = :closes, #moved_to = :moved_to",
+                "#state IN (:admitted, :opening, :open) AND #generation = :generation AND #missing = :nodes",
+                closing=LeaseState.CLOSING.value,
+                closes=_end(lease, now),
+                moved_to={"pool": taken.pool, "lease": taken.id},
+                generation=lease.generation,
+                nodes=lease.nodes,
+                **_GRANTED,
+            ),
+            self._next_generation(pool, None, Phase.CLOSING),
+        ]
 
     def settle(self, settled: Lease, budget: BudgetPeriod, why: Entry) -> None:
         """Closes a lease for good: frees its hold and counts its cost as spent; `budget` as it was read.

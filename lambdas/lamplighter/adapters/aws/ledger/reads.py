@@ -26,6 +26,15 @@ class LedgerReads(LedgerReceipts):
         """The pool's generation, phase and lock. Read it before the leases, so that a later change is noticed."""
         return items.pool_state(pool, self._table.get(items.pool_key(pool), items.STATE))
 
+    def where_moved(self, lease: Lease) -> Lease:
+        """The lease that has its place now, on a fallback pool; the lease itself if it has not moved."""
+        while lease.moved_to is not None:
+            taken = self.lease(lease.moved_to.pool, lease.moved_to.lease)
+            if taken is None:
+                break
+            lease = taken
+        return lease
+
     def leases(self, pool: str) -> list[Lease]:
         """Every lease of the pool that is planned, granted, being closed or recently closed, in order of opening."""
         stored = self._table.query(items.pool_key(pool), items.LEASE, items.LEASE + _AFTER_ALL)
