@@ -9,6 +9,7 @@ from cli import deployment, known_names, printing
 from cli.options import AsJson, LabName, OnePool
 from lamplighter.domain.leases.lease import OVER, Lease
 from lamplighter.domain.views.lease_view import LeaseView
+from lamplighter.reasons.fields import to_document
 from lamplighter.values.instant import written
 
 
@@ -72,4 +73,6 @@ def document(lease: Lease | LeaseView, zone: ZoneInfo) -> dict[str, object]:
         "window": lease.window,
         "date": lease.date,
         "because": None if lease.because is None else printing.drawn(lease.because, zone),
+        "moved_to": lease.moved_to and to_document(lease.moved_to),
+        "moved_from": lease.moved_from and to_document(lease.moved_from),
     }

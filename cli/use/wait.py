@@ -17,6 +17,7 @@ from cli.use import orders
 from lamplighter.clock import sleep
 from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.granting import fallback
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.reasons.reason import draw
 
@@ -71,6 +72,8 @@ ForClosing = Annotated[
 def until_open(deployed: Deployment, lease: Lease) -> tuple[Lease, bool]:
     """Wait until the GPUs of the lease are proven, it is announced as degraded, or it is over.
 
+    If it moves to another pool, wait for the lease there.
+
     Returns the lease, and whether it is open with proven GPUs; if not, stderr says why.
     """
     waiting = (LeaseState.ADMITTED, LeaseState.OPENING)
@@ -83,6 +86,10 @@ def until_open(deployed: Deployment, lease: Lease) -> tuple[Lease, bool]:
                 shown_until = entry.at
         sleep(POLL_SECONDS)
         lease = deployed.ledger.lease(lease.pool, lease.id) or lease
+        if lease.moved_to is not None:
+            why = fallback.moved_to(lease, lease.moved_to.pool)
+            printing.say_on_stderr(printing.drawn(why, deployed.zone))
+            lease = deployed.ledger.where_moved(lease)
     proven = lease.state is LeaseState.OPEN
     if not proven:
         printing.say_on_stderr(f"the GPUs are not proven: {_why_not(deployed, lease)}")

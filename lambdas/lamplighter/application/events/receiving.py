@@ -78,7 +78,8 @@ def _lease(asked: EventRequest, services: EventServices) -> Lease:
             # Noted before the look at what was asked: an open that comes meanwhile sees the note.
             services.ledger.note_close(asked.pool, opening, services.now())
         opened = _decision(asked, opening, services)
-    return orders.lease_of(asked, services.ledger.leases(asked.pool), opened, services.now())
+    lease = orders.lease_of(asked, services.ledger.leases(asked.pool), opened, services.now())
+    return services.ledger.where_moved(lease)
 
 
 def _decision(asked: EventRequest, opening: str, services: EventServices) -> Decision | None:

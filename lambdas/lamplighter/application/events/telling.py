@@ -79,6 +79,16 @@ def _tell_trail(pool: str, services: EventServices) -> list[tuple[str, str]]:
     return [(event.TYPE, failed.get(place, "")) for place, (_, event) in enumerate(events)]
 
 
+def _opening_event(lease: Lease, services: EventServices) -> str | None:
+    """The event that opened a lease, or the lease that moved here."""
+    event, left = services.ledger.opened_by(lease.pool, lease.id), lease.moved_from
+    while event is None and left is not None:
+        event = services.ledger.opened_by(left.pool, left.lease)
+        earlier = services.ledger.lease(left.pool, left.lease)
+        left = earlier.moved_from if earlier else None
+    return event
+
+
 def _known(pool: str, new: Sequence[tuple[str, Entry]], services: EventServices) -> Known:
     """What the events of these entries are made with."""
     if not new:
@@ -87,7 +97,7 @@ def _known(pool: str, new: Sequence[tuple[str, Entry]], services: EventServices)
     named = {
         entry.lease for _, entry in new if entry.lease in leases and leases[entry.lease].source == SOURCE
     }
-    replies = {lease: services.ledger.opened_by(pool, lease) for lease in named}
+    replies = {lease: _opening_event(leases[lease], services) for lease in named}
 
     def receipt(lease: Lease) -> dict[str, object] | None:
         return services.ledger.receipt(pool, lease.id, lease.closed) if lease.closed else None

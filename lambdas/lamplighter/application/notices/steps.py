@@ -170,7 +170,7 @@ def _opening(pool: str, run: Mapping[str, object], notice_services: NoticeServic
     opened = admit.get("outcome") == "granted" and not admit.get("later")
     if opened and (lease is None or not lease.in_force(notice_services.now())):
         return None
-    steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "AwaitGpus", "Validate", "Replace")
+    steps = ("Admit", "ApplyGpuSettings", "AwaitNodes", "FallBack", "AwaitGpus", "Validate", "Replace")
     results = {step: result(run, step) for step in steps} | {"Diagnose": _diagnosis(run)}
     said = announcement_opening.of_opening(pool, lease, results)
     if opened and lease is not None:
@@ -290,5 +290,10 @@ def _entry(
         what=said.plain or said.subject,
         why=said.text,
         lease=lease,
-        details={"notice": said.kind, **said.refusal, **details},
+        details={
+            "notice": said.kind,
+            **said.refusal,
+            **({"move": said.move} if said.move else {}),
+            **details,
+        },
     )

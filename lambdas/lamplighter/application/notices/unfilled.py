@@ -14,6 +14,7 @@ from lamplighter.domain.money.money import Money
 from lamplighter.domain.notices import unfilled
 from lamplighter.domain.notices.unfilled import Later
 from lamplighter.errors import LamplighterError
+from lamplighter.lab.pools import LONGEST_CHAIN
 from lamplighter.reasons.reason import Said
 
 if TYPE_CHECKING:
@@ -26,7 +27,8 @@ BEFORE = timedelta(hours=1)
 
 def letter(leases: Sequence[Lease], why: Said, notice_services: "NoticeServices") -> "Announcement | None":
     """The letter, if the one lease that ends never got all its nodes, as far as that can be found out now."""
-    if len(leases) != 1:
+    # The letter about a lease that moved comes from its last pool, if that one has nothing either.
+    if len(leases) != 1 or leases[0].moved_to is not None:
         return None
     try:
         return _letter(leases[0], why, notice_services)
@@ -45,7 +47,20 @@ def _letter(lease: Lease, why: Said, notice_services: "NoticeServices") -> "Anno
         return None
     had = replace(lease, missing=lease.nodes - about.came)
     cost = cost_so_far(had, None, now) if about.came else Money.zero(lease.hold.currency)
-    return unfilled.letter(about, why, cost, _later(lease, notice_services), min(now, lease.closes))
+    later = _later(lease, notice_services)
+    return unfilled.letter(about, why, cost, later, min(now, lease.closes), _before(lease, notice_services))
+
+
+def _before(lease: Lease, notice_services: "NoticeServices") -> tuple[str, ...]:
+    """The pools that the lease came from, the first one first."""
+    pools: list[str] = []
+    while lease.moved_from is not None and len(pools) < LONGEST_CHAIN:
+        pools.insert(0, lease.moved_from.pool)
+        earlier = notice_services.ledger.lease(lease.moved_from.pool, lease.moved_from.lease)
+        if earlier is None:
+            break
+        lease = earlier
+    return tuple(pools)
 
 
 def _later(lease: Lease, notice_services: "NoticeServices") -> Later | None:

@@ -43,6 +43,7 @@ _DOES: Mapping[Word, Callable[[RequestContext, Understood], SlackAnswer | None]]
     Word.TELL_ME: slack_line.tell_me,
     Word.TAKE: slack_line.take,
     Word.BOOK: slack_line.book,
+    Word.MOVE: slack_changes.move,
     Word.STATUS: slack_shows.status,
     Word.WINDOWS: slack_shows.windows,
     Word.FREE: slack_shows.free,

@@ -11,9 +11,11 @@ from lamplighter.application.slack.context import RequestContext
 from lamplighter.application.slack.room import kept, opened, room
 from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
+from lamplighter.domain.granting import fallback
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
+from lamplighter.domain.notices.phrases import called
 from lamplighter.domain.slack import answers
 from lamplighter.domain.slack.answers import SlackAnswer
 from lamplighter.domain.slack.asked import roles
@@ -22,7 +24,8 @@ from lamplighter.domain.slack.asked.roles import Wanted
 from lamplighter.domain.slack.asked.understand import Understood, Word
 from lamplighter.domain.slack.asked.understood import sentence
 from lamplighter.domain.slack.kept import REPLY_GOOD_FOR, Reply
-from lamplighter.reasons.reason import Reason
+from lamplighter.errors import Refused
+from lamplighter.reasons.reason import Reason, reason
 
 
 def open_(context: RequestContext, wants: Understood) -> SlackAnswer | None:
@@ -129,6 +132,28 @@ def keep(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     return give(context, command, lease)
 
 
+def move(context: RequestContext, wants: Understood) -> SlackAnswer | None:
+    """Move a lease without nodes to a fallback pool, by the button that offered it; once, whoever presses it."""
+    to, lease = wants.said.pool, next((one for one in context.all_leases() if one.id == wants.what), None)
+    lab, now = context.slack_services.lab, context.slack_services.now()
+    # The lab decides whether nodes came: at this moment it may try for them.
+    stays = fallback.may_not_move(lease, now, came=False)
+    if stays or lease is None:
+        raise Refused(stays or "")
+    if to is None or lease.pool not in lab.pools or to not in fallback.chain(lab, lease.pool):
+        raise Refused(reason("lease.fallback.no-such", to=str(to), pool=lease.pool))
+    given, said = context.order(Verb.OPEN, to), fallback.command(lease, to, context.made)
+    command = replace(said, id=given.id, by=given.by, source=given.source, expires=given.expires)
+    words = context.speech.texts.say(
+        "slack.understood.move", lease=called(context.speech.texts, lease), pool=to
+    )
+    wanted = Wanted(Word.MOVE, lease.pool, lease=lease)
+    why = roles.refusal(context.person, wanted, context.slack_services.roles)
+    if why is not None:
+        return answers.may_not(why, command, words, context.speech)
+    return give(context, command, lease, words)
+
+
 def of_the_calendar(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Skip and unskip a window, pause and resume the lab."""
     lab = context.slack_services.lab
@@ -195,6 +220,8 @@ def give(
 
 def _allowance(context: RequestContext, command: Command, lease: Lease | None) -> Allowance | None:
     """The allowance that the lab checks when it decides, so that grants made meanwhile count as well."""
+    if command.moved_from is not None:
+        return None
     if command.verb is Verb.OPEN:
         wanted = opened(context, command)
     elif command.verb is Verb.EXTEND and lease is not None:

@@ -12,6 +12,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.reasons.document import document
+from lamplighter.reasons.fields import to_document
 from lamplighter.values import instant
 
 Proof = Mapping[str, object]
@@ -45,6 +46,8 @@ def receipt(
         "window": lease.window,
         "by": lease.by,
         "because": None if lease.because is None else document(lease.because),
+        "moved_to": lease.moved_to and to_document(lease.moved_to),
+        "moved_from": lease.moved_from and to_document(lease.moved_from),
     }
 
 

@@ -76,6 +76,14 @@ class LabEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LeaseElsewhere:
+    """A lease on another pool."""
+
+    pool: str
+    lease: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeaseGranted(LabEvent):
     """A lease is granted: its nodes start when it opens. Wait for `pool-open` before you use GPUs."""
 
@@ -86,6 +94,8 @@ class LeaseGranted(LabEvent):
     """When it opens."""
     closes: datetime
     """When it ends."""
+    moved_from: LeaseElsewhere | None = None
+    """The lease whose place it takes: that one's pool has no capacity."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,6 +159,8 @@ class PoolClosing(LabEvent):
     """The lease ends: its nodes are drained and taken away."""
 
     TYPE: ClassVar[str] = "pool-closing"
+    moved_to: LeaseElsewhere | None = None
+    """The lease that takes its place on a fallback pool."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,7 +274,7 @@ def _written(value: object) -> JsonValue:
         return instant.written(value)
     if isinstance(value, tuple):
         return [_written(part) for part in value]
-    if isinstance(value, EventReason | CheckCount | FailedCheck | Amount | Available):
+    if isinstance(value, EventReason | CheckCount | FailedCheck | Amount | Available | LeaseElsewhere):
         return {each.name: _written(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
         return dict(value)

@@ -50,6 +50,7 @@ def extending(request: EventRequest, lab: Lab, lease: Lease) -> Command:
     """The command to extend this lease; the default is the lab's default length."""
     return replace(
         _order(request, lab),
+        pool=lease.pool,
         lease=lease.id,
         closes=request.until,
         lasting=None if request.until else request.lasting or lab.guard.default_lease,
@@ -61,7 +62,7 @@ def closing(request: EventRequest, lab: Lab, lease: Lease) -> Command:
     """The command to end this lease before its time."""
     given = _order(request, lab)
     because = request.because or reason("lease.closed-by", by=given.by)
-    return replace(given, lease=lease.id, because=because)
+    return replace(given, pool=lease.pool, lease=lease.id, because=because)
 
 
 def lease_of(request: EventRequest, leases: Iterable[Lease], opened: Decision | None, now: datetime) -> Lease:

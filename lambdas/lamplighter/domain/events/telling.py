@@ -15,7 +15,7 @@ from lamplighter.domain.events import lab_event as events
 from lamplighter.domain.events.asked import AskedByEvent
 from lamplighter.domain.events.lab_event import EventReason, LabEvent
 from lamplighter.domain.events.orders import is_giver
-from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.lease import Lease, MovedLease
 from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.reasons.reason import Clock, Reason, Said, reason
 from lamplighter.values import instant
@@ -206,8 +206,20 @@ def _granted(it: Happened) -> LabEvent | None:
     if it.lease is None:
         return None
     return events.LeaseGranted(
-        **it.about(), nodes=it.lease.nodes, opens=it.lease.opens, closes=it.lease.closes
+        **it.about(),
+        nodes=it.lease.nodes,
+        opens=it.lease.opens,
+        closes=it.lease.closes,
+        moved_from=_elsewhere(it.lease.moved_from),
     )
+
+
+def _closing(it: Happened) -> LabEvent:
+    return events.PoolClosing(**it.about(), moved_to=_elsewhere(it.lease.moved_to if it.lease else None))
+
+
+def _elsewhere(moved: MovedLease | None) -> events.LeaseElsewhere | None:
+    return None if moved is None else events.LeaseElsewhere(pool=moved.pool, lease=moved.lease)
 
 
 def _announced(it: Happened) -> LabEvent | None:
@@ -293,7 +305,7 @@ _TELLS: Mapping[str, Callable[[Happened], LabEvent | None]] = {
     "warned": lambda it: events.Warned(**it.about(), closes=it.closes),
     "extended": lambda it: events.Extended(**it.about(), closes=it.closes),
     "shortened": lambda it: events.Extended(**it.about(), closes=it.closes),
-    "closing": lambda it: events.PoolClosing(**it.about()),
+    "closing": _closing,
     "closed": lambda it: events.PoolClosed(**it.about(), nodes=it.others),
     "zero-proven": _zero_proven,
     "breach": _breach,

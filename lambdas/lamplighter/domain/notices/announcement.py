@@ -47,6 +47,8 @@ class Announcement:
     """The subject in English, where `subject` is drawn already."""
     free: str = ""
     """Free times that Slack offers below it, as free_times.py writes them."""
+    move: str = ""
+    """The pool to which a button in Slack moves the lease."""
     lease: str | None = None
     """The lease that it is about, where the command of the run need not name it."""
     refusal: Mapping[str, str] = field(default_factory=dict)

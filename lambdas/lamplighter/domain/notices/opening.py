@@ -50,6 +50,7 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announce
         _not_judged(results),
         _replaced(results),
         with_pods,
+        reason("notice.open.moved", pool=lease.moved_from.pool) if lease.moved_from else "",
     )
     if with_pods and not wanted:
         subject = reason("notice.degraded.subject.no-node-yet", pool=pool, until=lease.closes)
@@ -61,13 +62,18 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announce
         return Announcement("open", subject, paragraph(opened, *remarks))
     told_already = str(results["AwaitNodes"].get("cause")) if shortage else None
     troubles += [*remarks, *findings.sentences(results.get("Diagnose", {}), told_already)]
+    fallback = results.get("FallBack", {})
     if shortage:
-        troubles.append(reason("notice.degraded.tried-again"))
+        troubles += [read(fallback.get("reason")), reason("notice.degraded.tried-again")]
     validate = results.get("Validate", {})
     if validate.get("consequence") and validate.get("verdict") == "failed":
         troubles.append(read(validate["consequence"]))
     if validate.get("then") == "close":
         return Announcement("failed", reason("notice.failed.subject", pool=pool), paragraph(*troubles))
+    if shortage and fallback.get("step") == "ask" and not ready:
+        to = _text(fallback, "pool")
+        subject = reason("notice.fallback.subject", pool=pool, to=to)
+        return Announcement("degraded", subject, paragraph(*troubles), lease=lease.id, move=to)
     key = _WITHOUT_PROOF.get(str(validate.get("verdict")), "notice.degraded.subject")
     subject = reason(key, pool=pool, until=lease.closes, ready=len(ready), wanted=wanted)
     return Announcement(

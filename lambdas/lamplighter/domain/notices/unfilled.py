@@ -33,6 +33,8 @@ class Unfilled:
     """The entry about the shortage that was found last."""
     finding: Entry | None
     """The last finding about a refused launch: it has AWS's own words."""
+    fallback: Entry | None = None
+    """The entry about the fallback pools that was written last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,29 @@ def unfilled(lease: Lease, progress: Progress, trail: Sequence[Entry]) -> Unfill
     about = [
         entry for entry in mine if entry.kind == FINDING and entry.details.get("cause") in {*LaunchCause}
     ]
-    return Unfilled(lease, lease.ordered, nodes.done, shortage, about[-1] if about else None)
+    tried = [entry for entry in mine if entry.kind == "fallback"]
+    return Unfilled(
+        lease,
+        lease.ordered,
+        nodes.done,
+        shortage,
+        about[-1] if about else None,
+        tried[-1] if tried else None,
+    )
 
 
-def letter(
-    about: Unfilled, why: Said, cost: Money | None, later: Later | None, until: datetime
+def letter(  # noqa: PLR0917 -- what was found out, in the order of the text
+    about: Unfilled,
+    why: Said,
+    cost: Money | None,
+    later: Later | None,
+    until: datetime,
+    before: tuple[str, ...] = (),
 ) -> Announcement:
-    """The letter. `cost` and `later` are None where they could not be found out."""
+    """The letter. `cost` and `later` are None where they could not be found out.
+
+    `before` are the pools that the lease came from.
+    """
     lease, finding = about.lease, about.finding
     words = evidence_of(finding) if finding else None
     text = paragraph(
@@ -67,6 +85,10 @@ def letter(
         reason("notice.unfilled.tried", came=about.came, nodes=lease.nodes, since=about.ordered, until=until),
         reason("notice.unfilled.found", at=about.shortage.at, why=why_short(about.shortage)),
         reason("notice.unfilled.words", at=finding.at, words=words) if finding and words else None,
+        reason("notice.unfilled.before", pools=before) if before else None,
+        reason("notice.unfilled.fallback", why=about.fallback.why)
+        if about.fallback and about.fallback.why
+        else None,
         reason("notice.unfilled.cost", cost=str(cost)) if cost is not None else None,
         _later(later),
     )

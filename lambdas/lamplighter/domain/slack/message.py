@@ -192,6 +192,8 @@ def _small_print(view: LeaseView, beside: MessageExtras, style: SlackStyle) -> t
         still.append(style.say("by", by=plain(named(view.by))))
     if view.because:
         still.append(style.say("because", because=plain(style.drawn(view.because))))
+    if view.moved_from:
+        still.append(style.say("moved-from", pool=plain(view.moved_from.pool)))
     if view.in_force and beside.seen is not None:
         seen = beside.seen
         still.append(style.say("gpus", free=max(0, seen.of - seen.in_use), in_use=seen.in_use))

@@ -14,7 +14,8 @@ from lamplighter.domain.audit.findings import KIND as FINDING
 from lamplighter.domain.granting import free_times
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack import blocks
-from lamplighter.domain.slack.blocks import bold, joined, plain
+from lamplighter.domain.slack.asked.buttons import ButtonAction, Carried
+from lamplighter.domain.slack.blocks import Button, bold, joined, plain
 from lamplighter.domain.slack.booking import Offer, book
 from lamplighter.domain.slack.message import Message, MessageExtras, buttons, called, page_link, receipt_lines
 from lamplighter.domain.slack.post import Post, in_channel, key_of, line_of, pinging, plainly, short
@@ -76,6 +77,9 @@ def _of_entry(entry: Entry, view: LeaseView, told: ThreadFacts, style: SlackStyl
     if free := free_times.read(view.pool, entry.details.get("free", "")):
         times = Times(style.zone, style.now)
         row = blocks.actions(*book(free, Offer(view.id, view.nodes), times, style.texts))
+    if to := entry.details.get("move"):
+        carried = Carried(pool=to, lease=view.id).written()
+        row = blocks.actions(Button(ButtonAction.MOVE, style.say("button.move", pool=plain(to)), carried))
     quiet = Post(key_of(entry), Message(said, [blocks.section(said), *row]), at=entry.at)
     # A refused window and a leaked pool have posts of their own, made from the present state.
     if kind in {"refused", "leaked"} or not notice_kinds.pings(kind, in_use=in_use):

@@ -12,7 +12,7 @@ from enum import StrEnum
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.checks.gpu_proof import together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState, MovedLease
 from lamplighter.domain.leases.progress import IN_ORDER, Progress
 from lamplighter.domain.leases.usual_times import UsualTimes
 from lamplighter.domain.leases.warm_up import BEFORE_ANY, gpus_expected
@@ -111,6 +111,8 @@ class LeaseView:
     replaced: tuple[str, ...]
     boot: tuple[StageView, ...] = ()
     """What its fresh nodes go through, as far as they have begun it."""
+    moved_to: MovedLease | None = None
+    moved_from: MovedLease | None = None
 
     @property
     def whole_warm_up(self) -> tuple[StageView, ...]:
@@ -209,6 +211,8 @@ def of(lease: Lease, known: Known, now: datetime) -> LeaseView:
         warnings=tuple(entry for entry in mine if entry.kind == "warned"),
         replaced=lease.replaced,
         boot=boot_stages(lease, known.progress, now, known.usual_times),
+        moved_to=lease.moved_to,
+        moved_from=lease.moved_from,
     )
 
 

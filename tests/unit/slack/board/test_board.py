@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState, MovedLease
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.money.money import Money
 from lamplighter.values.instant import written
@@ -211,6 +211,24 @@ def test_people_are_pinged_themselves_where_they_are_in_slack(lab: LabInSlack) -
     # Its message names them without a ping.
     assert "<@" not in lab.slack.in_channel[0].words
     assert "minji" in lab.slack.in_channel[0].words
+
+
+def test_a_lease_that_may_move_has_a_button_for_it_and_the_lease_there_says_where_it_comes_from(
+    lab: LabInSlack,
+) -> None:
+    left = MovedLease("small", "evening-0")
+    lab.put(evening(LeaseState.OPENING, ordered=EIGHT, missing=2, moved_from=left))
+    lab.note("announced", "Pool gpu has no capacity", 4, ID, notice="degraded", move="other")
+    lab.at(4)
+    lab.tell()
+    [asked] = [said for said in lab.slack.in_channel if "has no capacity" in str(said.body["text"])]
+    assert asked.buttons == ["move"]
+    [row] = [block["elements"] for block in asked.body["blocks"] if block["type"] == "actions"]
+    assert (row[0]["text"]["text"], json.loads(row[0]["value"])) == (
+        "Move to pool other",
+        {"p": "other", "l": ID},
+    )
+    assert [said for said in lab.slack.in_channel if "moved from pool small" in said.words]
 
 
 def test_a_lab_without_a_channel_says_nothing_in_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

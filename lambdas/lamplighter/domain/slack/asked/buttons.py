@@ -37,6 +37,8 @@ class ButtonAction(StrEnum):
     TELL_ME = "tell-me"
     TAKE = "take"
     """Take what the waiting list offers."""
+    MOVE = "move"
+    """Move a lease to a fallback pool."""
     BOOK = "book"
     """Open at a free time. Several stand side by side: the others are `book:2` and so on."""
 

@@ -23,6 +23,7 @@ _ACTIONS: Mapping[Word, str] = {
     Word.OPEN: "open",
     Word.EXTEND: "extend",
     Word.KEEP: "extend",
+    Word.MOVE: "extend",
     Word.CLOSE: "close",
     Word.SKIP: "skip",
     Word.UNSKIP: "skip",
@@ -30,7 +31,7 @@ _ACTIONS: Mapping[Word, str] = {
     Word.RESUME: "pause",
 }
 """What a role must allow for each command that changes something."""
-OF_AN_OWNER = frozenset({Word.EXTEND, Word.KEEP, Word.CLOSE})
+OF_AN_OWNER = frozenset({Word.EXTEND, Word.KEEP, Word.MOVE, Word.CLOSE})
 
 
 @dataclass(frozen=True, slots=True)

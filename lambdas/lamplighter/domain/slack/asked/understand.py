@@ -55,9 +55,12 @@ class Word(StrEnum):
     TELL_ME = "tell-me"
     TAKE = "take"
     BOOK = "book"
+    MOVE = "move"
 
 
-ONLY_BUTTONS = frozenset({Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE, Word.BOOK})
+ONLY_BUTTONS = frozenset(
+    {Word.ASK, Word.APPROVE, Word.DECLINE, Word.TELL_ME, Word.TAKE, Word.BOOK, Word.MOVE}
+)
 SEEING = frozenset({Word.STATUS, Word.WINDOWS, Word.FREE, Word.LEASES, Word.COST, Word.WHY, Word.HELP})
 """Commands that change nothing. Everybody may use them."""
 ELSEWHERE = frozenset({"experiment", "arm", "ack", "adopt", "simulate", "check", "diagnose", "doctor"})
@@ -171,6 +174,7 @@ def pressed(action: str, carried: Carried) -> Understood:
             | ButtonAction.TELL_ME
             | ButtonAction.TAKE
             | ButtonAction.BOOK
+            | ButtonAction.MOVE
         ):
             return Understood(Word(verb), said, what, ask=carried.ask)
         case _:
