@@ -72,8 +72,8 @@ KINDS_OF_STEPS = (
     "wait", "wait", "wait", "open", "open", "open", "extend", "close", "replay", "by-hand", "stray",
     "lose-schedule", "capacity", "immortal", "events-lost", "silent", "stuck-update", "trouble", "trouble",
     "dead", "working", "late", "skip", "pause", "deploy", "deploy", "stubborn", "broken", "garbled", "cold",
-    "scarce", "plenty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price", "tight",
-    "currency", "dearer", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
+    "scarce", "plenty", "empty", "empty", "open", "ahead", "ahead", "crafted", "keep", "taken-back", "sweeps", "price",
+    "tight", "currency", "dearer", "asks", "asks", "says-yes", "says-yes", "teaches", "meddles",
     "ill", "unheard", "answers", "answers",
     "ci-opens", "ci-opens", "ci-extends", "ci-closes", "ci-reorders", "ci-late", "ci-repeats", "ci-forges",
 )  # fmt: skip
@@ -94,7 +94,9 @@ def history(
     # A history with few kinds of events repeats them more often: https://doi.org/10.1145/2338965.2336763
     few = chance.sample(KINDS_OF_STEPS, chance.choice((3, 6, 12, len(KINDS_OF_STEPS))))
     steps = [_step(chance, chance.choice(("wait", "open", *few))) for _ in range(chance.randint(1, most))]
-    variant = chance.choice(("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring"))
+    variant = chance.choice(
+        ("plain", "plain", "plain", "settings", "watch", "curfew", "autumn", "spring", "fallback")
+    )
     seed, kinds = chance.randint(0, 9999), chance.choice(kinds_of_pools)
     if kinds != GROUPS:
         for _ in range(chance.randint(0, 3)):
@@ -572,6 +574,16 @@ class Play:
             self.world.machines.troubles.capacity = step.number
             self._wait(step)
             self.world.machines.troubles.capacity = before
+
+    def _empty(self, step: Step) -> None:
+        """For a while AWS has no machine for this pool. A student may press the button that would move its lease."""
+        with self._in_trouble():
+            self.world.machines.troubles.empty = frozenset({step.pool})
+            self._wait(step)
+            if (lease := self._some_lease(step)) and step.number == 1:
+                self.chat.presses(self.chance.choice(STUDENTS), "move", p="big", l=lease)
+                self._wait(Step("wait", minutes=8))
+            self.world.machines.troubles.empty = frozenset()
 
     def _scarce(self, step: Step) -> None:
         """From now on AWS has only this many machines."""

@@ -37,6 +37,10 @@ SETTINGS: list[Json] = [
     {"name": "proof", "pool": "big", "days": "daily", "start": "19:00", "end": "20:30", "nodes": 1,
      "gpu": {"cluster_policy": {"mig": {"strategy": "none"}}}},
 ]  # fmt: skip
+FALLING_BACK: Json = {
+    "gpu": {**LAB["pools"]["gpu"], "fallback": "big"},
+    "big": {**LAB["pools"]["big"], "max_nodes": 3, "price_per_hour": "2"},
+}
 NIGHT: list[Json] = [
     {"name": "early", "pool": "gpu", "days": "daily", "start": "00:30", "end": "01:30", "nodes": 2},
     {"name": "gap", "pool": "gpu", "days": "daily", "start": "02:30", "end": "03:30", "nodes": 1},
@@ -60,6 +64,7 @@ VARIANTS: dict[str, tuple[Json, datetime]] = {
     "plain": ({}, START),
     "settings": ({"windows": SETTINGS}, START),
     "watch": ({"guard": {**LAB["guard"], "mode": "watch"}}, START),
+    "fallback": ({"pools": FALLING_BACK}, START),
     "curfew": ({"guard": {**LAB["guard"], "curfew": "21:00"}, "windows": AROUND_NINE}, START),
     "autumn": ({"time_zone": "America/New_York", "windows": NIGHT}, datetime(2026, 11, 1, 3, 40, tzinfo=UTC)),
     "spring": ({"time_zone": "Europe/Berlin", "windows": NIGHT}, datetime(2027, 3, 27, 23, 10, tzinfo=UTC)),

@@ -24,10 +24,12 @@ WORKFLOWS = {
 
 
 @functools.cache
-def workflows_of(lab: str) -> dict[str, Json]:
+def workflows_of(lab: str, *, falls_back: bool = False) -> dict[str, Json]:
     """The definitions of a lab's workflows, by the names of their state machines."""
     close = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{lab}-close"
-    return {f"{lab}-{name}": definition for name, definition in definitions(close).items()}
+    return {
+        f"{lab}-{name}": definition for name, definition in definitions(close, falls_back=falls_back).items()
+    }
 
 
 def forget_workers() -> None:

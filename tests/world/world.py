@@ -102,7 +102,8 @@ class World:
         self.scheduler = Scheduler(self.event_queue, self.chance)
         self.bus = EventBus(self.lab.name, self.event_queue, self.functions, seed)
         self.workflows = StepFunctions(
-            self.event_queue, {**workflows_of(self.lab.name), **self.supply.workflows}
+            self.event_queue,
+            {**workflows_of(self.lab.name, falls_back=self.lab.falls_back), **self.supply.workflows},
         )
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []

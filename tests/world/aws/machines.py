@@ -100,6 +100,8 @@ class Troubles:
 
     capacity: int | None = None
     """At most this many machines are available; None: no limit."""
+    empty: frozenset[str] = frozenset()
+    """Pools for which AWS has no machine."""
     refusal: str = NO_CAPACITY
     """How EC2 refuses more than these."""
     immortal: bool = False
@@ -138,9 +140,10 @@ class Machines:
         """The machines of a pool that exist, listed by its controller or not."""
         return [machine for machine in self.machines.values() if machine.pool == pool and machine.exists]
 
-    @property
-    def available(self) -> bool:
+    def available(self, pool: str) -> bool:
         """Whether AWS has capacity for one more."""
+        if pool in self.troubles.empty:
+            return False
         if self.troubles.capacity is None:
             return True
         return sum(1 for machine in self.machines.values() if machine.alive) < self.troubles.capacity

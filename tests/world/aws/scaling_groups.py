@@ -159,7 +159,7 @@ class Groups:
             self.reconcile(group)
 
     def _launch(self, group: Group) -> bool:
-        if not self.machines.available:
+        if not self.machines.available(group.pool):
             self._refuse(group)
             return False
         machine = self.machines.start(group.pool, group.name)

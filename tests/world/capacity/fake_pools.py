@@ -260,7 +260,7 @@ class FakePools:
         if found.not_after is None or now >= found.not_after:
             self.heard.kept_back(found.pool)
             return False
-        if not self.machines.available:
+        if not self.machines.available(found.pool):
             found.refused.insert(0, LaunchAttempt(now, "Failed", self.machines.troubles.refusal))
             found.failures += 1
             first, most = TRY_AGAIN

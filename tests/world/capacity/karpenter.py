@@ -204,7 +204,7 @@ class Karpenter:
         if of.shut_until is not None and now < of.shut_until:
             self._fails(claim, "InsufficientCapacityError", ALL_SHUT)
             return
-        if not self.machines.available:
+        if not self.machines.available(of.pool):
             of.shut_until, code = now + SHUT, self.health.code
             said = f"creating instance, insufficient capacity, with fleet error(s), {code}: {CODES[code]}"
             self._fails(claim, "InsufficientCapacityError", said)

@@ -164,7 +164,7 @@ class Laws(LawsAtOnce):
         for name, versions in self.truth.leases.get(pool, {}).items():
             first = versions[0]
             window = windows.get(first.window or "")
-            if window is None or window["name"] in self.moved:
+            if window is None or window["name"] in self.moved or first.moved_from is not None:
                 continue
             day = date.fromisoformat(name[-10:])
             opens, closes = opening(window, day, window.get("time_zone") or document["time_zone"])

@@ -391,6 +391,21 @@ class LawsAtOnce(LawsOfMoney):
         elif item["pk"]["S"].startswith("ROWS#") and sort.startswith("PROOF#"):
             self._judged([row for _, row in json.loads(item["rows"]["S"])])
 
+    def _moves_whole(self, name: str, taken: Version) -> None:
+        """A lease comes from another pool only once, and while that pool justifies no node and no money for it."""
+        pool, left = taken.moved_from or ("", "")
+        others = [
+            other
+            for of in self.truth.pools()
+            for other, version in self.truth.known(of).items()
+            if version.moved_from == taken.moved_from
+        ]
+        was = self.truth.known(pool)[left]
+        if others != [name]:
+            self._break(4, f"{left} moved to {others}, not to one place")
+        if was.granted and was.nodes:
+            self._break(4, f"{left} on {pool} has {was.nodes} nodes, and {name} takes its place")
+
     def _lease_changed(self, pool: str, name: str) -> None:
         versions = self.truth.leases[pool][name]
         if len(versions) == 1:
@@ -400,6 +415,8 @@ class LawsAtOnce(LawsOfMoney):
                 and not versions[0].window
             ):
                 self._break(3, f"lease {name} opened at {versions[0].opens}, before it was asked for")
+            if versions[0].moved_from is not None:
+                self._moves_whole(name, versions[0])
             if versions[0].granted:
                 self._not_while_paused(name)
                 self._ends_at_curfew(pool, name, versions[0])

@@ -36,6 +36,8 @@ class Version:
     """The price of a node and an hour, as it was granted."""
     replaced: bool
     """Whether some of its nodes were replaced."""
+    moved_from: tuple[str, str] | None = None
+    """The pool and the lease whose place it takes."""
 
     @property
     def granted(self) -> bool:
@@ -256,6 +258,9 @@ class Truth:
             asked_by=item["by"]["S"] if "by" in item else "",
             price=Fraction(item["price_per_hour"]["S"]) if "price_per_hour" in item else None,
             replaced="replaced" in item,
+            moved_from=(moved["M"]["pool"]["S"], moved["M"]["lease"]["S"])
+            if (moved := item.get("moved_from"))
+            else None,
         )
 
     def _machine(self, machine: Machine) -> None:
