@@ -65,6 +65,8 @@ def test_the_receipt_of_a_settled_lease() -> None:
         "window": "evening",
         "by": "alice",
         "because": "homework",
+        "moved_to": None,
+        "moved_from": None,
     }
 
 

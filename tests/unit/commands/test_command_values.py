@@ -8,6 +8,7 @@ import pytest
 
 from lamplighter.domain.commands.command import Command, Decision, Verb
 from lamplighter.domain.leases.allowance import Allowance
+from lamplighter.domain.leases.lease import MovedLease
 from lamplighter.errors import BadInput
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND
 
@@ -16,6 +17,7 @@ FULL = replace(
     PLAIN, lease="evening-1", nodes=1, opens=EIGHT + MINUTE, closes=EIGHT + 2 * MINUTE,
     lasting=90 * MINUTE, window="evening", date="2026-11-20", because="the exam", generation=0,
     add=True, opened_by="c0", experiment="nccl", for_lab=True, allowance=Allowance(2, HOUR),
+    moved_from=MovedLease("other", "evening-0"),
 )  # fmt: skip
 
 
@@ -29,6 +31,7 @@ def test_a_command_is_written_whole_and_read_back() -> None:
         "because": "the exam", "issued": "2026-11-20T20:00:00Z", "expires": "2026-11-20T21:00:00Z",
         "generation": 0, "add": True, "opened_by": "c0", "experiment": "nccl", "for_lab": True,
         "allowance": {"nodes": 2, "seconds": 3600},
+        "moved_from": {"pool": "other", "lease": "evening-0"},
     }  # fmt: skip
     assert Command.from_json(written) == FULL
     assert Command.from_json(PLAIN.to_json()) == PLAIN

@@ -1,6 +1,7 @@
 """What is told of each kind of entry of the audit trail, and in answer to each decision."""
 
 import dataclasses
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -12,7 +13,7 @@ from lamplighter.domain.commands.command import Decision, Verb
 from lamplighter.domain.events import lab_event, telling
 from lamplighter.domain.events.asked import DECIDED_WITHIN, AskedByEvent
 from lamplighter.domain.events.telling import Known
-from lamplighter.domain.leases.lease import LeaseState
+from lamplighter.domain.leases.lease import LeaseState, MovedLease
 from lamplighter.domain.notices.phrases import clock_and_date
 from lamplighter.reasons.reason import Sentences, reason
 from lamplighter.values import zones
@@ -61,7 +62,11 @@ DEGRADED = {"type": "pool-degraded", "nodes": 2, "closes": ENDS, "cause": None, 
 @pytest.mark.parametrize(
     ("kind", "details", "expected"),
     [
-        ("lease-granted", {}, {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS}),
+        (
+            "lease-granted",
+            {},
+            {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS, "moved_from": None},
+        ),
         ("refused", {}, {"type": "lease-refused", "earliest": None}),
         ("announced", {"notice": "open"}, {"type": "pool-open", "nodes": 2, "closes": ENDS}),
         ("announced", {"notice": "degraded"}, DEGRADED),
@@ -78,7 +83,7 @@ DEGRADED = {"type": "pool-degraded", "nodes": 2, "closes": ENDS, "cause": None, 
         ("warned", {"notice": "warned"}, {"type": "warned", "closes": ENDS}),
         ("extended", {}, {"type": "extended", "closes": ENDS}),
         ("shortened", {}, {"type": "extended", "closes": ENDS}),
-        ("closing", {"from": ENDS}, {"type": "pool-closing"}),
+        ("closing", {"from": ENDS}, {"type": "pool-closing", "moved_to": None}),
         ("breach", {"rule": "r", "action": "close"}, {"type": "breach", "rule": "r", "action": "close"}),
         ("breach", {}, {"type": "breach", "rule": None, "action": None}),
         ("leaked", {"rule": "leaked"}, {"type": "leaked", "rule": "leaked"}),
@@ -112,6 +117,15 @@ def test_a_notice_of_another_kind_is_not_told(notice: str | None) -> None:
 def test_what_answers_a_request_is_told_by_the_answer_alone(kind: str) -> None:
     assert told(kind, who="training (event)") is None
     assert told(kind, who="alice") is not None
+
+
+def test_a_lease_that_moved_is_told_with_the_pool_that_it_left_and_the_pool_that_took_it() -> None:
+    there = MovedLease("other", "evening-2")
+    moved, taken = {"pool": there.pool, "lease": there.lease}, known(replace(LEASE, moved_from=there))
+    # Nobody asked for it by an event of its own, whoever gave the command of the first one.
+    granted = detail("lease-granted", taken, who="training (event)")
+    assert (granted["type"], granted["moved_from"]) == ("lease-granted", moved)
+    assert detail("closing", known(replace(LEASE, moved_to=there)))["moved_to"] == moved
 
 
 @pytest.mark.parametrize("kind", ["announced", "warned", "closed", "breach", "leaked", "receipt"])
@@ -252,11 +266,11 @@ def answer(outcome: str, of: Any = LEASE, ago: timedelta = timedelta(), **more: 
         (
             "granted",
             {"lease": LEASE.id},
-            {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS},
+            {"type": "lease-granted", "nodes": 2, "opens": OPENS, "closes": ENDS, "moved_from": None},
         ),
         ("extended", {}, {"type": "extended", "closes": ENDS}),
         ("shortened", {}, {"type": "extended", "closes": ENDS}),
-        ("closing", {}, {"type": "pool-closing"}),
+        ("closing", {}, {"type": "pool-closing", "moved_to": None}),
         ("over", {}, {"type": "lease-refused", "earliest": None}),
         ("refused", {}, {"type": "lease-refused", "earliest": None, "lease": None}),
         (

@@ -157,9 +157,11 @@ def refusal(
 def _event(entries: Sequence[Entry], known: Known) -> LabEvent | None:
     entry = entries[0]
     tells = _TELLS.get(entry.kind)
-    if tells is None or (entry.kind in _ANSWERED and is_giver(entry.who)):
-        return None
     lease = known.leases.get(entry.lease or "")
+    # No request asked for the grant of a lease that moved.
+    moved = lease is not None and lease.moved_from is not None and entry.kind == "lease-granted"
+    if tells is None or (entry.kind in _ANSWERED and is_giver(entry.who) and not moved):
+        return None
     return tells(Happened(entries, lease, known))
 
 
