@@ -116,7 +116,7 @@ class Scaling:
         ):
             return
         emptiest = group.next_zone_order()[0][1]
-        _, zone, _, refusal = self._place(group)
+        _, zone, _, refusal = self._place(group, self._template(group))
         if refusal is None and zone == emptiest and len(group.counted()) == group.desired:
             now = instant(self._clock.now())
             group.request = (

@@ -11,6 +11,7 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
 from lamplighter.domain.capacity.shortage import short_of_refusal
 from lamplighter.domain.events.telling import Known, of_trail
+from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import one_line
 from lamplighter.values.clock_time import clock_time
 from tests.unit.lab_on_moto import LabOnMoto
@@ -63,6 +64,22 @@ def test_it_says_what_aws_has_and_what_comes_next_once(lab: LabOnMoto) -> None:
     assert told(lab, early(lab), announce_shortage) == []
     [event] = degraded(lab)
     assert (event["cause"], event["available"], event["nodes"]) == ("no-capacity", AVAILABLE, 2)
+
+
+@pytest.mark.parametrize(
+    ("asks", "follows"),
+    [(False, "the lease moves to pool big"), (True, "whether the lease moves to pool big")],
+)
+def test_without_any_node_it_says_what_the_fallback_is(lab: LabOnMoto, asks: bool, follows: str) -> None:
+    pools = {"gpu": {"fallback": "big", "fallback_ask": asks}, "big": {}}
+    lab.lab = Lab.model_validate({"name": lab.lab.name, "pools": pools})
+    run = early(lab)
+    run["results"]["AwaitNodes"] = AWAITED | {"falls_back": True}
+
+    [letter] = told(lab, run, announce_shortage)
+
+    assert follows in letter["Message"]
+    assert "tries again" not in letter["Message"]
 
 
 def test_a_lease_that_is_over_is_told_nothing(lab: LabOnMoto) -> None:

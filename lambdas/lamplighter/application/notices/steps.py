@@ -139,7 +139,9 @@ def announce_shortage(run: Mapping[str, object], notice_services: NoticeServices
     lease = notice_services.ledger.lease(pool, str(run.get("lease")))
     if lease is None or not lease.in_force(notice_services.now()):
         return {"announced": False, "kind": None}
-    said = announcement_opening.of_shortage(pool, lease, result(run, "AwaitNodes"))
+    awaited = result(run, "AwaitNodes")
+    into = notice_services.lab.pools[pool] if awaited.get("falls_back") else None
+    said = announcement_opening.of_shortage(pool, lease, awaited, into)
     return _say_once(pool, said, lease.id, notice_services)
 
 

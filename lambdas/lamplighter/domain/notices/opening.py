@@ -11,6 +11,7 @@ from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices.announcement import Announcement, Result
 from lamplighter.domain.notices.phrases import decision_sentence
 from lamplighter.lab.notice_kinds import SHORT
+from lamplighter.lab.pools import Pool
 from lamplighter.reasons.document import read, read_line
 from lamplighter.reasons.fields import from_odd_document
 from lamplighter.reasons.reason import Reason, Said, Sentences, paragraph, reason
@@ -81,11 +82,17 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announce
     )
 
 
-def of_shortage(pool: str, lease: Lease, awaited: Result) -> Announcement:
-    """Of an opening that goes on: AWS refuses nodes. `awaited` is what AwaitNodes found."""
-    text = paragraph(
-        read_line(awaited.get("shortage")), reason("notice.short.next"), reason("notice.degraded.tried-again")
-    )
+def of_shortage(pool: str, lease: Lease, awaited: Result, moves: Pool | None = None) -> Announcement:
+    """Of an opening that goes on: AWS refuses nodes. `awaited` is what AwaitNodes found.
+
+    `moves` is the pool whose lease will leave for its fallback if no node comes.
+    """
+    if moves is not None:
+        key = "notice.short.asks" if moves.fallback_ask else "notice.short.moves"
+        nexts = (reason(key, to=str(moves.fallback)),)
+    else:
+        nexts = (reason("notice.short.next"), reason("notice.degraded.tried-again"))
+    text = paragraph(read_line(awaited.get("shortage")), *nexts)
     subject = reason("notice.short.subject", pool=pool, lease=lease.called())
     return Announcement(SHORT, subject, text, refusal=_refusal(awaited))
 
