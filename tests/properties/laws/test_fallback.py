@@ -120,6 +120,9 @@ def test_a_window_on_the_fallback_pool_keeps_its_nodes_and_the_refusal_is_said()
         until(world, OPENS + 90 * MINUTE)
         assert [lease.in_force(world.now) for lease in leases("other")] == [True]
         assert broken(played) == []
+        assert [
+            text for _, _, text in world.said if "The other pools: fallback pool other does not take" in text
+        ]
 
 
 def test_a_budget_without_the_money_for_the_fallback_pool_keeps_the_lease() -> None:

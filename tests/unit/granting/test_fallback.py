@@ -13,6 +13,7 @@ from lamplighter.domain.granting.grant import SHORTEST, GrantDecision
 from lamplighter.domain.leases.lease import Lease, LeaseState, MovedLease
 from lamplighter.domain.leases.occupancy import others
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import Said, reason
 from tests.builders.leases import EIGHT, MINUTE, lease, persons
 
 SHORT = lease(missing=2, state=LeaseState.OPENING)
@@ -31,7 +32,7 @@ SECOND = timedelta(seconds=1)
     (replace(SHORT, missing=0), [("b", FREE)], True, FallbackStep.STAY, None),
     (replace(SHORT, state=LeaseState.CLOSING), [("b", FREE)], False, FallbackStep.STAY, None),
     (replace(SHORT, closes=NOW), [("b", FREE)], False, FallbackStep.STAY, None),
-    (replace(SHORT, closes=NOW + SHORTEST - SECOND), [("b", FREE)], False, FallbackStep.NOTHING, None),
+    (replace(SHORT, closes=NOW + SHORTEST - SECOND), [("b", FREE)], False, FallbackStep.STAY, None),
     (replace(SHORT, closes=NOW + SHORTEST), [("b", FREE)], False, FallbackStep.MOVE, "b"),
 ])  # fmt: skip
 def test_only_a_lease_without_any_node_moves_and_only_where_the_other_pool_grants_it(
@@ -51,6 +52,15 @@ def test_the_refusals_of_all_pools_are_said() -> None:
     assert str(decided.reason) == (
         "fallback pool b does not take the lease: it is full; fallback pool c does not take the lease: it is full"
     )
+
+
+def test_an_answer_is_alike_whatever_time_it_is() -> None:
+    def refused(code: str, at: int) -> Said:
+        return fallback.nothing_there([("b", reason(code, pool="b", at=EIGHT + at * MINUTE))])
+
+    assert fallback.alike(refused("lease.pool-full", 1), refused("lease.pool-full", 6))
+    assert not fallback.alike(refused("lease.pool-full", 1), refused("lease.in-curfew", 1))
+    assert not fallback.alike(refused("lease.pool-full", 1), "")
 
 
 def test_the_chain_has_each_pool_once_whatever_the_lab_says() -> None:

@@ -14,6 +14,7 @@ from lamplighter.application.run import pool_of, result
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.granting import fallback
 from lamplighter.domain.granting.fallback import FallbackDecision, FallbackStep
+from lamplighter.domain.granting.grant import GrantDecision
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.schedule import Start, start_name
 from lamplighter.reasons.document import document, read
@@ -31,16 +32,18 @@ def fall_back(run: Mapping[str, object], lease_services: LeaseServices) -> dict[
     if lease is None:
         decided = FallbackDecision(FallbackStep.STAY, reason("lease.state.unknown"))
     elif lease.moved_to is not None:
-        decided = _move(lease, lease.moved_to.pool, lease_services)
+        to = lease.moved_to.pool
+        decided = FallbackDecision(FallbackStep.MOVE, fallback.moved_to(lease, to), to)
+        # A button has a run of its own.
+        if lease_services.ledger.command(to, fallback.command(lease, to, lease_services.now()).id):
+            _move(lease, to, lease_services)
     else:
         decided = _decide(lease, lease_services)
-        if decided.step is FallbackStep.MOVE and decided.pool is not None:
-            decided = _move(lease, decided.pool, lease_services)
     before = read(result(run, "FallBack").get("reason"))
     if (
         lease is not None
         and decided.step in {FallbackStep.ASK, FallbackStep.NOTHING}
-        and decided.reason != before
+        and not fallback.alike(decided.reason, before)
     ):
         what = reason("audit.fallback", lease=lease.called())
         lease_services.ledger.append_audit(
@@ -61,20 +64,26 @@ def _decide(lease: Lease, lease_services: LeaseServices) -> FallbackDecision:
 
     ledger, now = lease_services.ledger, lease_services.now()
     lab = environment.as_kept(lease_services.capacity.lab, ledger)
-    answers = [
-        (other, outlook(other, ledger, lab, now).opening(fallback.command(lease, other, now)))
+    answers = {
+        other: outlook(other, ledger, lab, now).opening(fallback.command(lease, other, now))
         for other in fallback.chain(lab, lease.pool)
-    ]
-    return fallback.decide(lease, answers, now, ask=lab.pools[lease.pool].fallback_ask)
+    }
+    while True:
+        decided = fallback.decide(lease, [*answers.items()], now, ask=lab.pools[lease.pool].fallback_ask)
+        if decided.step is not FallbackStep.MOVE or decided.pool is None:
+            return decided
+        refusal = _move(lease, decided.pool, lease_services)
+        if refusal is None:
+            return decided
+        answers[decided.pool] = refusal
 
 
-def _move(lease: Lease, pool: str, lease_services: LeaseServices) -> FallbackDecision:
-    """Opens the lease's place on another pool. Admit refuses where something changed since the decision."""
+def _move(lease: Lease, pool: str, lease_services: LeaseServices) -> GrantDecision | None:
+    """Opens the lease's place on another pool; the refusal, if more speaks against it than the outlook knows."""
     command = fallback.command(lease, pool, lease_services.now())
     answer = admitted(command, lease_services)
     if answer["outcome"] != "granted":
-        why = fallback.nothing_there([(pool, read(answer["reason"]))])
-        return FallbackDecision(FallbackStep.NOTHING, why)
+        return GrantDecision("refused", read(answer["reason"]))
     open_lab = lease_services.workflow_arns.open_lab
     Workflows().start(Start(open_lab, start_name(command.id), command))
-    return FallbackDecision(FallbackStep.MOVE, fallback.moved_to(lease, pool), pool)
+    return None

@@ -29,7 +29,7 @@ class FallbackStep(StrEnum):
     """What becomes of the lease."""
 
     STAY = "stay"
-    """It has nodes, or it is over."""
+    """It has nodes, or it is over, now or within minutes."""
     MOVE = "move"
     ASK = "ask"
     """A person decides with a button."""
@@ -64,7 +64,7 @@ def decide(
         return FallbackDecision(FallbackStep.STAY, reason("lease.fallback.stays", lease=lease.called()))
     if lease.closes - now < SHORTEST:
         late = reason("lease.fallback.too-late", lease=lease.called(), until=lease.closes)
-        return FallbackDecision(FallbackStep.NOTHING, late)
+        return FallbackDecision(FallbackStep.STAY, late)
     for pool, answer in answers:
         if answer.outcome == "granted":
             step, code = (FallbackStep.ASK, "ask") if ask else (FallbackStep.MOVE, "moves")
@@ -79,6 +79,20 @@ def decide(
 def nothing_there(refusals: Sequence[tuple[str, Said]]) -> Said:
     """Why no fallback pool takes the lease: a sentence for each."""
     return Sentences(tuple(reason("lease.fallback.refused", to=pool, why=why) for pool, why in refusals))
+
+
+def alike(one: Said, other: Said) -> bool:
+    """Whether two answers have the same causes: instants and amounts in them change every round."""
+    return _causes(one) == _causes(other)
+
+
+def _causes(said: Said) -> tuple[object, ...]:
+    if isinstance(said, Sentences):
+        return tuple(_causes(part) for part in said.sentences)
+    if isinstance(said, Reason):
+        inner = (value for value in said.values.values() if isinstance(value, Reason | Sentences))
+        return (said.code, *map(_causes, inner))
+    return (said,)
 
 
 def command(lease: Lease, pool: str, now: datetime) -> Command:

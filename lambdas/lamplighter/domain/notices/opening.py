@@ -63,9 +63,11 @@ def _of_gpus(pool: str, lease: Lease, results: Mapping[str, Result]) -> Announce
         return Announcement("open", subject, paragraph(opened, *remarks))
     told_already = str(results["AwaitNodes"].get("cause")) if shortage else None
     troubles += [*remarks, *findings.sentences(results.get("Diagnose", {}), told_already)]
-    fallback = results.get("FallBack", {})
+    # An earlier round may have asked other pools, when no node was there.
+    fallback = results.get("FallBack", {}) if results.get("AwaitNodes", {}).get("falls_back") else {}
     if shortage:
-        troubles += [read(fallback.get("reason")), reason("notice.degraded.tried-again")]
+        told = read(fallback.get("reason")) if fallback.get("step") in {"ask", "nothing"} else ""
+        troubles += [told, reason("notice.degraded.tried-again")]
     validate = results.get("Validate", {})
     if validate.get("consequence") and validate.get("verdict") == "failed":
         troubles.append(read(validate["consequence"]))
