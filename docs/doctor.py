@@ -7,7 +7,7 @@ from importlib.resources import files
 
 from lamplighter.data.lambda_concurrency import NEW_ACCOUNT, UNRESERVED
 from lamplighter.domain.doctor import account, cluster, deployed_lab, pools
-from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS, OF_RESERVATIONS
+from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS, OF_RESERVATIONS, OF_SPOT
 
 HEAD = """# What the doctor checks
 
@@ -187,6 +187,21 @@ DESCRIPTIONS = {
         " over, or has fewer nodes than the pool or some that cannot be started",
         "ec2:DescribeCapacityReservations, ec2:DescribeCapacityBlockStatus",
     ),
+    "quota-g-vt-spot": CheckDescription(
+        "the quota of G and VT Spot Instance requests (L-3819A6DF), in a lab with `buy: spot`",
+        "it is too small for max_nodes of all Spot pools with such instances; it is 0 in a new account",
+        "servicequotas:GetServiceQuota",
+    ),
+    "quota-p-spot": CheckDescription(
+        "the quota of P Spot Instance requests (L-7212CCBC), in a lab with `buy: spot`",
+        "the same for P instances",
+        "servicequotas:GetServiceQuota",
+    ),
+    "spot-role": CheckDescription(
+        "EC2's service-linked role for Spot Instances, in a lab with `buy: spot`",
+        "the account has none, so no Spot Instance starts",
+        "iam:GetRole",
+    ),
     "karpenter": CheckDescription(
         "Karpenter's Deployment and kinds of object, if a pool is of kind karpenter",
         "there is none, it has 0 replicas or no available pod, or a CustomResourceDefinition is absent",
@@ -237,7 +252,7 @@ def page() -> str:
     """The whole page."""
     rows = [
         f"| `{check.name}` | {words.looks_at} | {words.not_ok} | {words.reads or 'none: the lab decides'} |"
-        for check in (*CHECKS, *OF_RESERVATIONS, *OF_NODE_POOLS)
+        for check in (*CHECKS, *OF_RESERVATIONS, *OF_SPOT, *OF_NODE_POOLS)
         for words in [DESCRIPTIONS[check.name]]
     ]
     return "\n".join([HEAD, *rows, FOOT, *_dates()]).rstrip() + "\n"

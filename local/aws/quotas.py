@@ -19,6 +19,8 @@ SERVICES = {
 QUOTAS = {
     GPU_QUOTA: ("ec2", "Running On-Demand G and VT instances", 64),
     "L-417A185B": ("ec2", "Running On-Demand P instances", 192),
+    "L-3819A6DF": ("ec2", "All G and VT Spot Instance Requests", 64),
+    "L-7212CCBC": ("ec2", "All P Spot Instance Requests", 192),
     "L-1216C47A": ("ec2", "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances", 256),
     "L-7A658B76": ("ebs", "Storage for General Purpose SSD (gp3) volumes, in TiB", 50),
     "L-B99A9384": ("lambda", "Concurrent executions", NEW_ACCOUNT),

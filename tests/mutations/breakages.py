@@ -64,8 +64,15 @@ BREAKAGES = (
         4,
         "every node is paid at the price of its pool, whatever its type",
         f"{DOMAIN}/leases/terms.py",
-        "price = self.prices.get(instance_type, self.price_per_hour)",
-        "price = self.price_per_hour",
+        "paid_by, self.prices.get(paid_by, self.price_per_hour)",
+        "paid_by, self.price_per_hour",
+    ),
+    Breakage(
+        4,
+        "a Spot node is paid at the price of its start, whatever EC2 asks later",
+        f"{DOMAIN}/billing/metering.py",
+        "rate = rate_at(self.rates, at)",
+        "rate = rate_at(self.rates, self.started)",
     ),
     Breakage(
         4,

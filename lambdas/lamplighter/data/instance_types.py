@@ -119,18 +119,19 @@ def architecture(name: str) -> str | None:
 
 
 QUOTA_CODES = {"g_and_vt_vcpus": "L-DB2E81BA", "p_vcpus": "L-417A185B"}
+"""Service Quotas' codes for running On-Demand instances of these families, in vCPUs; the same in every region."""
+SPOT_QUOTA_CODES = {"g_and_vt_spot_vcpus": "L-3819A6DF", "p_spot_vcpus": "L-7212CCBC"}
+"""The same for Spot Instance requests, which have quotas of their own."""
 DISK_QUOTA = "L-7A658B76"
 """EBS's quota of storage of gp3 volumes in a region, in TiB."""
-"""Service Quotas' codes for running On-Demand instances of these families, in vCPUs; the same in every region."""
 
 
-def quota_code(name: str) -> str | None:
+def quota_code(name: str, *, spot: bool = False) -> str | None:
     """The code of the quota that a GPU type counts against."""
-    return QUOTA_CODES.get(quota(name) or "")
+    return (QUOTA_CODES | SPOT_QUOTA_CODES).get(quota(name, spot=spot) or "")
 
 
-def quota(name: str) -> str | None:
+def quota(name: str, *, spot: bool = False) -> str | None:
     """Which of the lab's quotas a GPU type counts against."""
-    if name.startswith(("g", "vt")):
-        return "g_and_vt_vcpus"
-    return "p_vcpus" if name.startswith("p") else None
+    family = "g_and_vt" if name.startswith(("g", "vt")) else "p" if name.startswith("p") else None
+    return family and f"{family}_spot_vcpus" if spot else family and f"{family}_vcpus"

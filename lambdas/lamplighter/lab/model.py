@@ -68,6 +68,20 @@ class Quotas(Part):
         examples=[96],
         json_schema_extra=unit("vCPUs"),
     )
+    g_and_vt_spot_vcpus: int | None = Field(
+        None,
+        ge=0,
+        description="All G and VT Spot Instance Requests (L-3819A6DF), for pools with buy: spot.",
+        examples=[8],
+        json_schema_extra=unit("vCPUs"),
+    )
+    p_spot_vcpus: int | None = Field(
+        None,
+        ge=0,
+        description="All P Spot Instance Requests (L-7212CCBC), for pools with buy: spot.",
+        examples=[96],
+        json_schema_extra=unit("vCPUs"),
+    )
 
 
 class Lab(Part):
@@ -305,6 +319,11 @@ class Lab(Part):
     def checks_for(self, window: str | None) -> Checks:
         """What is proven of a window's GPUs, or of a lease's of none: the window's word over the lab's."""
         return self.checks.under(next((one.checks for one in self.windows if one.name == window), None))
+
+    @property
+    def spot_pools(self) -> list[str]:
+        """The pools whose nodes are Spot Instances that the lab buys."""
+        return [name for name, pool in self.pools.items() if pool.spot]
 
     @property
     def efa_pools(self) -> list[str]:

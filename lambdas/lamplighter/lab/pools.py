@@ -111,11 +111,20 @@ class Pool(Part):
         examples=["1.237"],
         json_schema_extra=unit("currency of the budget for a node and hour"),
     )
-    buy: Literal["on-demand", "reserved"] = Field(
+    buy: Literal["on-demand", "spot", "reserved"] = Field(
         "on-demand",
-        description="How its nodes are bought: on demand, or only from a reservation of yours.",
-        examples=["reserved"],
-        json_schema_extra=change("rolled"),
+        description="How its nodes are bought: on demand, as Spot nodes, or only from a reservation of yours. A Spot"
+        " node costs less, and AWS may take it two minutes after a notice. Its money is held at the on-demand price,"
+        " and it is paid at EC2's Spot price of each second.",
+        examples=["spot"],
+        json_schema_extra=change("replaced"),
+    )
+    on_interruption: Literal["replace", "fewer"] | None = Field(
+        None,
+        description="With buy: spot: what the lab does when AWS takes a leased node. replace: it asks for another one"
+        " and proves it. fewer: the lease goes on with the nodes that it still has, and the money of that node is free."
+        " The last node of a lease is always replaced. Left out: replace.",
+        examples=["fewer"],
     )
     reservation: str | None = Field(
         None,
@@ -288,6 +297,11 @@ class Pool(Part):
     def has(self, trait: Trait) -> bool:
         """Whether its kind has this."""
         return trait in KINDS[self.kind].traits
+
+    @property
+    def spot(self) -> bool:
+        """Whether its nodes are Spot Instances that the lab buys."""
+        return self.buy == "spot"
 
     @property
     def noun(self) -> str:

@@ -36,6 +36,7 @@ from lamplighter.labfile.rules import node_pools as lab_rules_node_pools
 from lamplighter.labfile.rules import notify as lab_rules_notify
 from lamplighter.labfile.rules import parts as lab_rules
 from lamplighter.labfile.rules import reservations as lab_rules_reservations
+from lamplighter.labfile.rules import spot as lab_rules_spot
 from lamplighter.labfile.rules import stack as lab_rules_stack
 from lamplighter.labfile.rules import types_and_zones as lab_rules_types_and_zones
 
@@ -56,6 +57,7 @@ RULES = (
     lab_rules_node_pools,
     lab_rules_notify,
     lab_rules_reservations,
+    lab_rules_spot,
     lab_rules_stack,
     lab_rules_types_and_zones,
 )

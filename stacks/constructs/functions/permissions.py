@@ -7,8 +7,8 @@ from aws_cdk import Aws
 
 from lamplighter.adapters.aws.capacity.instances import AUTO_SCALING_GROUP
 from lamplighter.adapters.doctor import bootstrap
-from lamplighter.adapters.doctor.karpenter import SPOT_ROLE
-from lamplighter.data.instance_types import DISK_QUOTA, QUOTA_CODES
+from lamplighter.adapters.doctor.spot_role import SPOT_ROLE
+from lamplighter.data.instance_types import DISK_QUOTA, QUOTA_CODES, SPOT_QUOTA_CODES
 from lamplighter.data.lambda_concurrency import CONCURRENCY
 from lamplighter.domain.capacity.kinds import identity, needs_karpenter
 from lamplighter.domain.capacity.node_pool.off_switch import MACHINE
@@ -234,6 +234,11 @@ class Permissions:
         """Reading the price of a node from AWS's price list."""
         return Grants(["pricing:GetProducts"], ["*"], wide="The price list takes no resource.")
 
+    def reading_spot_prices(self) -> list[Grants]:
+        """Reading what Spot nodes cost; nothing in a lab without them."""
+        wide = "EC2 takes no resource for reading."
+        return [Grants(["ec2:DescribeSpotPriceHistory"], ["*"], wide=wide)] if self._lab.spot_pools else []
+
     def reaching_the_cluster(self) -> Grants:
         """Reading the address of the cluster's API; RBAC says what a function may do there (data/rbac.yaml)."""
         return Grants(["eks:DescribeCluster"], [self._names.cluster_arn])
@@ -290,9 +295,13 @@ class Permissions:
             ),
             Grants(
                 ["servicequotas:GetServiceQuota"],
-                [self._names.arn("servicequotas", f"ec2/{code}") for code in QUOTA_CODES.values()],
+                [self._names.arn("servicequotas", f"ec2/{code}") for code in self._vcpu_quotas()],
             ),
         ]
+
+    def _vcpu_quotas(self) -> list[str]:
+        """The codes of the quotas that the lab's nodes count against."""
+        return [*QUOTA_CODES.values(), *(SPOT_QUOTA_CODES.values() if self._lab.spot_pools else ())]
 
     def seeing_locks(self, *also: str) -> list[Grants]:
         """Reading the names of the policies on the roles that launch NodePools' instances: one may be a lock."""
@@ -326,7 +335,7 @@ class Permissions:
         entries = f"access-entry/{self._names.cluster}/role/*"
         return [
             *self.seeing_locks("iam:ListAttachedRolePolicies"),
-            Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")]),
+            self._seeing_the_spot_role(),
             *self.seeing_the_queue(),
             Grants(
                 ["eks:DescribeAccessEntry"],
@@ -335,10 +344,14 @@ class Permissions:
             ),
         ]
 
+    @staticmethod
+    def _seeing_the_spot_role() -> Grants:
+        return Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")])
+
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
         codes = [
-            *(f"ec2/{code}" for code in QUOTA_CODES.values()),
+            *(f"ec2/{code}" for code in self._vcpu_quotas()),
             f"ebs/{DISK_QUOTA}",
             f"lambda/{CONCURRENCY}",
         ]

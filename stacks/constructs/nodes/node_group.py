@@ -127,7 +127,7 @@ class NodeGroup(Construct):
             node_role=self.role.role_arn,
             subnets=[subnet.ref for subnet in subnets],
             ami_type=None if spec.custom else spec.ami_type,
-            capacity_type="CAPACITY_BLOCK" if spec.of_block else "ON_DEMAND",
+            capacity_type=spec.capacity_type,
             instance_types=list(spec.instance_types) or None,
             launch_template=eks.CfnNodegroup.LaunchTemplateSpecificationProperty(
                 id=template.resource.ref, version=version

@@ -41,13 +41,20 @@ class NodeGroupSpec:
     image_family: ImageFamily | None = None
     efa: InstanceType | None = None
     """The type, where each node has its EFA interfaces."""
+    instance_types: Sequence[str] = ()
+    """Several types, first choice first. They are on the group, and the launch template then names none."""
+    spot: bool = False
     reservation: str | None = None
     """The capacity reservation, by id, that nodes come from: from it alone."""
     of_block: bool = False
     """Whether that is a Capacity Block for ML."""
 
-    instance_types: Sequence[str] = ()
-    """Several types, first choice first. They are on the group, and the launch template then names none."""
+    @property
+    def capacity_type(self) -> str:
+        """What EKS calls the way in which its nodes are bought."""
+        if self.of_block:
+            return "CAPACITY_BLOCK"
+        return "SPOT" if self.spot else "ON_DEMAND"
 
     @property
     def custom(self) -> bool:

@@ -171,6 +171,7 @@ def _spec(lab: Lab, name: str) -> NodeGroupSpec:
         instance_types=pool.types if pool.is_mixed else (),
         reservation=pool.reservation,
         of_block=pool.of_block,
+        spot=pool.spot,
     )
 
 

@@ -38,6 +38,7 @@ OF_BOTH: dict[str, object] = {
 }
 OF_A_POOL: dict[str, object] = {
     **OF_BOTH,
+    "buy": "spot",
     "curfew": "04:00",
     "how_to_use": "ssh in",
     "instance_types": ["g5.xlarge", "g6.xlarge"],
@@ -45,14 +46,11 @@ OF_A_POOL: dict[str, object] = {
     "price_per_hour": "2",
     "zone_index": 1,
     "zones": [0, 1],
-    "buy": RESERVED,
     "reservation": {**RESERVED, "reservation": "cr-89abcdef"},
     "reservation_type": {**RESERVED, "reservation_type": "capacity-block"},
 }
 #: What a group has before the change of a key that only such a group may have.
 BEFORE = {"image": OWN, "image_family": OWN, "reservation": RESERVED, "reservation_type": RESERVED}
-WHOLE = {*BEFORE, "buy"}
-"""Keys whose sample has other keys as well."""
 OF_A_GROUP: dict[str, object] = {
     **OF_BOTH,
     "instance_type": "m5.xlarge",
@@ -73,6 +71,8 @@ OF_THE_SYSTEM: dict[str, object] = {
 OF_ADOPTED = {"auto_scaling_group", "existing"}
 #: Only for a pool that is no node group.
 OF_A_NODE_POOL = {"kind", "drain", "efa"}
+#: Only for a pool of Spot Instances. The templates have nothing of it.
+OF_SPOT = {"on_interruption"}
 
 
 def schema(kind: str) -> dict[str, Any]:
@@ -93,7 +93,7 @@ ROLLING = {"LaunchTemplate", "ReleaseVersion", "Version"}
 def keys(changes: Mapping[str, object], *, changed: bool) -> dict[str, object]:
     """A group for each key, before or after its change."""
     return {
-        key: (value if isinstance(value, dict) and key in WHOLE else {key: value})
+        key: (value if isinstance(value, dict) and key in BEFORE else {key: value})
         if changed
         else BEFORE.get(key, {})
         for key, value in changes.items()
@@ -197,7 +197,7 @@ def test_taints_of_an_image_of_the_user_s_roll_its_nodes(synthesise: Callable[..
 
 
 def test_every_key_of_a_group_is_tried() -> None:
-    assert {*OF_A_POOL, *OF_ADOPTED, *OF_A_NODE_POOL} == set(fields(Pool))
+    assert {*OF_A_POOL, *OF_ADOPTED, *OF_A_NODE_POOL, *OF_SPOT} == set(fields(Pool))
     assert set(OF_A_GROUP) == set(fields(NodeGroup))
     assert set(OF_THE_SYSTEM) == set(fields(SystemNodes))
     # A new property of AWS may be one that the lab sets.

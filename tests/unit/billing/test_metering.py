@@ -41,8 +41,8 @@ def life(name: str, start: int, end: int | None = None) -> NodeLife:
 
 
 def listed(name: str, start: int, end: int | None = None) -> NodeLife:
-    """The life of a node whose type EC2 still tells."""
-    return replace(life(name, start, end), type="g5.xlarge")
+    """The life of a node whose type and zone EC2 still tells."""
+    return replace(life(name, start, end), type="g5.xlarge", zone="a")
 
 
 def minutes(times: Mapping[str, timedelta]) -> dict[str, float]:

@@ -8,7 +8,7 @@ import pytest
 
 from docs.doctor import DESCRIPTIONS
 from lamplighter.domain.capacity.node_pool.controller import Controller
-from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS, OF_RESERVATIONS
+from lamplighter.domain.doctor.checks import CHECKS, OF_NODE_POOLS, OF_RESERVATIONS, OF_SPOT
 from lamplighter.domain.doctor.facts import ClusterFacts, Facts
 from lamplighter.domain.doctor.karpenter_facts import BarState, KarpenterFacts, LaunchingRole, NodePoolFacts
 from lamplighter.domain.doctor.line import LineOutcome
@@ -220,4 +220,5 @@ def test_what_the_lab_leaves_out_is_taken_from_the_node_pool() -> None:
 
 
 def test_each_check_is_described() -> None:
-    assert list(DESCRIPTIONS) == [check.name for check in (*CHECKS, *OF_RESERVATIONS, *OF_NODE_POOLS)]
+    every = (*CHECKS, *OF_RESERVATIONS, *OF_SPOT, *OF_NODE_POOLS)
+    assert list(DESCRIPTIONS) == [check.name for check in every]

@@ -14,7 +14,7 @@ from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unkno
 from lamplighter.domain.money.price import Price, Source
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
-from tests.unit.doctor.cases import ADOPTS, BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab, on
+from tests.unit.doctor.cases import ADOPTS, BEFORE, FACTS, GROUP, NOW, REFUSED, group, lab, on, said
 from tests.unit.doctor.told import account, deployed_lab, instance_capacity, pools
 
 OK, NOT_OK, NOT_KNOWN = LineOutcome.OK, LineOutcome.NOT_OK, LineOutcome.NOT_KNOWN
@@ -277,3 +277,35 @@ def test_the_secret_of_the_slack_app_is_there_once_its_stack_is(
     facts = replace(FACTS, slack=slack, deployed=deployed)
     assert list(deployed_lab.slack(facts, lab(), NOW)) == [found]
     assert list(deployed_lab.slack(facts, lab(slack=None), NOW)) == [well("the lab has no Slack app")]
+
+
+SPOT = {"g_and_vt_vcpus": 0.0, "p_vcpus": 0.0, "g_and_vt_spot_vcpus": 8.0, "p_spot_vcpus": 0.0}
+
+
+def test_a_spot_pool_counts_against_the_quotas_of_spot_and_against_no_other() -> None:
+    bought = lab(pools={"gpu": {"buy": "spot"}})
+    found = said(replace(FACTS, quotas=SPOT), bought)
+
+    assert found["quota-g-vt"].said == "no pool of the lab is of G and VT instances"
+    assert (
+        "of pool gpu need 8 vCPUs, and the quota of G and VT Spot instances" in found["quota-g-vt-spot"].said
+    )
+    assert {found[name].outcome for name in ("quota-g-vt-spot", "quota-p-spot", "spot-role")} == {
+        LineOutcome.OK
+    }
+    assert not {"quota-g-vt-spot", "spot-role"} & said(FACTS).keys(), "a lab without Spot is not asked"
+
+    short = said(replace(FACTS, quotas=SPOT | {"g_and_vt_spot_vcpus": 7.0}), bought)["quota-g-vt-spot"]
+    assert (short.outcome, "--quota-code L-3819A6DF --desired-value 8" in short.advice) == (
+        LineOutcome.NOT_OK,
+        True,
+    )
+
+
+def test_without_the_role_of_spot_no_spot_pool_opens() -> None:
+    bought = lab(pools={"gpu": {"buy": "spot"}})
+
+    absent = said(replace(FACTS, quotas=SPOT, spot_role=False), bought)["spot-role"]
+    assert (absent.outcome, "spot.amazonaws.com" in absent.advice) == (LineOutcome.NOT_OK, True)
+    unread = said(replace(FACTS, quotas=SPOT, spot_role=REFUSED), bought)["spot-role"]
+    assert unread.outcome is LineOutcome.NOT_KNOWN

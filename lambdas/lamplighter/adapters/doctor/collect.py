@@ -19,8 +19,9 @@ from lamplighter.adapters.doctor.karpenter import KarpenterReading
 from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
+from lamplighter.adapters.doctor.spot_role import SpotRole
 from lamplighter.adapters.doctor.trails import Trails
-from lamplighter.data.instance_types import QUOTA_CODES
+from lamplighter.data.instance_types import QUOTA_CODES, SPOT_QUOTA_CODES
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.reservation import ReservationType
 from lamplighter.domain.doctor.facts import (
@@ -91,7 +92,8 @@ class Examination:
                 return threads.submit(_read, call)
 
             version = ask(bootstrap.version)
-            held = {key: ask(partial(quotas.vcpus, code)) for key, code in QUOTA_CODES.items()}
+            held = {key: ask(partial(quotas.vcpus, code)) for key, code in self._quota_codes.items()}
+            spot_role = ask(SpotRole().exists) if lab.spot_pools else None
             disks, plan = ask(quotas.disks), ask(plans.kind)
             at_once = ask(quotas.concurrency)
             guarded = ask(lambda: {name: claim.lab for name, claim in claims.of(groups).items()})
@@ -129,8 +131,13 @@ class Examination:
                 prices=kept.result(),
                 courses=followed.result(),
                 reservations={pool: asked.result() for pool, asked in reserved.items()},
+                spot_role=True if spot_role is None else spot_role.result(),
                 karpenter=karpenter.result(),
             )
+
+    @property
+    def _quota_codes(self) -> Mapping[str, str]:
+        return QUOTA_CODES | (SPOT_QUOTA_CODES if self._lab.spot_pools else {})
 
     def _group(
         self, adoption: Adoption, zones: Zones, cluster: ExistingCluster | Unread | None, pool: str
@@ -176,7 +183,7 @@ class Examination:
             deployed=self._ledger is not None,
             plan=why,
             bootstrap=why,
-            quotas=dict.fromkeys(QUOTA_CODES, why),
+            quotas=dict.fromkeys(self._quota_codes, why),
             disks=why,
             concurrency=why,
             offered=why,

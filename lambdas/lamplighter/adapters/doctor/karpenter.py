@@ -14,6 +14,7 @@ from lamplighter.adapters.capacity.node_pool.claims import Claims
 from lamplighter.adapters.capacity.node_pool.karpenter import absent_kinds, controllers_of
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
 from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
+from lamplighter.adapters.doctor.spot_role import SpotRole
 from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection
 from lamplighter.domain.capacity.node_pool import probe
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
 T = TypeVar("T")
-SPOT_ROLE = "AWSServiceRoleForEC2Spot"
 
 
 @border
@@ -63,7 +63,7 @@ class KarpenterReading:
             controllers=controllers,
             absent_kinds=_read(lambda: tuple(absent_kinds(connection))) if of_karpenter else (),
             queues={one.queue: _read(partial(exists, one.queue, self._sqs)) for one in seen if one.queue},
-            spot_role=_read(self._has_spot_role) if any(map(_spot, pools.values())) else True,
+            spot_role=_read(SpotRole(self._iam).exists) if any(map(_spot, pools.values())) else True,
             pools=pools,
         )
 
@@ -118,16 +118,6 @@ class KarpenterReading:
                 one.get("PolicyName", "") for page in of_others for one in page["AttachedPolicies"]
             )
         return LaunchingRole(role, inline, attached)
-
-    def _has_spot_role(self) -> bool:
-        with outside("iam:GetRole", SPOT_ROLE):
-            try:
-                self._iam.get_role(RoleName=SPOT_ROLE)
-            except self._iam.exceptions.ClientError as error:
-                if error_code(error) != "NoSuchEntity":
-                    raise
-                return False
-        return True
 
 
 def _spot(found: NodePoolFacts | Unread) -> bool:

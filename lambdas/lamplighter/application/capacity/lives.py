@@ -1,14 +1,22 @@
 """When each node of a pool ran, as far as AWS remembers, and for a kind that forgets, as sweeps have seen it."""
 
+import logging
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from lamplighter.adapters.aws.capacity.spot_prices import SpotPrices
 from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.billing.metering import NodeLife, runs
 from lamplighter.domain.capacity.evidence import Activity, Part, Seen
 from lamplighter.domain.capacity.kinds import KINDS, kind_of
+from lamplighter.domain.money.spot import Rates
+from lamplighter.errors import LamplighterError
 
+_logger = logging.getLogger(__name__)
+
+KEPT = timedelta(days=90)
+"""EC2 keeps Spot prices for so long."""
 NOTED_FOR = timedelta(days=30)
 """Longer than any lease, and shorter than the ledger keeps a life."""
 
@@ -16,7 +24,8 @@ NOTED_FOR = timedelta(days=30)
 def nodes_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> tuple[NodeLife, ...]:
     """Every node's life of a pool that was seen."""
     history = capacity.see(pool, {Part.HISTORY}, seen)
-    return _lives(capacity, pool, history, now)
+    lives = _lives(capacity, pool, history, now)
+    return _with_rates(lives, now) if capacity.lab.pools[pool].spot else lives
 
 
 def lives_of_pool(capacity: CapacityServices, pool: str, now: datetime) -> tuple[NodeLife, ...]:
@@ -33,9 +42,10 @@ def note_lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime)
     One that EC2 has forgotten has ended now: every later look would let it run until an hour before. While a claim
     names it, it runs: somebody may have taken its tags off.
 
-    Where AWS remembers when a node ran, it does not remember its type: a node of another type than the pool's is kept.
+    Where AWS remembers when a node ran, it does not remember its type and its zone: a node of another type than the
+    pool's is kept, and each Spot node, whose price is that of its zone.
     """
-    if KINDS[kind_of(capacity.lab, pool)].remembers:
+    if KINDS[kind_of(capacity.lab, pool)].remembers and not capacity.lab.pools[pool].spot:
         usual = capacity.lab.pools[pool].types
         seen = replace(seen, instances=tuple(one for one in seen.instances if (one.type,) != usual))
         if not seen.instances:
@@ -56,14 +66,40 @@ def _lives(capacity: CapacityServices, pool: str, seen: Seen, now: datetime) -> 
         lives = runs(seen.activities, seen.instances, now)
         if all(life.type for life in lives):
             return lives
-        types = {life.instance: life.type for life in capacity.ledger.lives(pool)}
-        return tuple(replace(life, type=life.type or types.get(life.instance, "")) for life in lives)
+        known = {life.instance: life for life in capacity.ledger.lives(pool)}
+        return tuple(
+            replace(life, type=life.type or kept.type, zone=life.zone or kept.zone)
+            for life in lives
+            for kept in [known.get(life.instance, life)]
+        )
     kept = [life for life in capacity.ledger.lives(pool) if now - life.started < NOTED_FOR]
     return runs([*_activities(kept), *seen.activities], seen.instances, now)
 
 
+def _with_rates(lives: tuple[NodeLife, ...], now: datetime) -> tuple[NodeLife, ...]:
+    """With the Spot prices of each node. One whose prices are not known is paid at the on-demand price."""
+    prices, rates, since = SpotPrices(), dict[tuple[str, str], Rates](), dict[tuple[str, str], datetime]()
+    for life in lives:
+        if life.type and life.zone:
+            kind = life.type, life.zone
+            since[kind] = min(since.get(kind, now), life.started)
+    for (instance_type, zone), first in since.items():
+        try:
+            rates[instance_type, zone] = prices.of(instance_type, zone, max(first, now - KEPT), now)
+        except LamplighterError as error:
+            _logger.warning("Spot nodes are paid at the on-demand price: %s", error)
+    return tuple(replace(life, rates=rates.get((life.type, life.zone), ())) for life in lives)
+
+
 def _activities(lives: Iterable[NodeLife]) -> Iterator[Activity]:
     for life in lives:
-        yield Activity(life.instance, launches=True, began=life.started, ended=life.started, type=life.type)
+        yield Activity(
+            life.instance,
+            launches=True,
+            began=life.started,
+            ended=life.started,
+            type=life.type,
+            zone=life.zone,
+        )
         if life.ended is not None:
             yield Activity(life.instance, launches=False, began=life.ended, ended=life.ended)

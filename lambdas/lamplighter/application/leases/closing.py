@@ -176,6 +176,8 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
         said = of_receipt(lease_services.ledger.audit(pool, lease.opens), lease.id)
         document = receipts.receipt(lease, lease_services.ledger.verdicts(pool, lease.id), proof, said)
         document["node_lives"] = receipts.node_lives(lease, lives)
+        if lease_services.capacity.lab.pools[pool].spot:
+            document["purchase"] = receipts.purchase(lease, lives)
         document["stages"] = lengths(lease_services.ledger.progress(pool, lease.id))
         document["settings"] = in_receipt(
             lease_services.ledger.settings(pool, lease.id), result(run, "GiveBack")

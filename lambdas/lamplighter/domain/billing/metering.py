@@ -12,9 +12,10 @@ from itertools import pairwise
 
 from lamplighter.domain.capacity.evidence import Activity, Instance
 from lamplighter.domain.money.shares import Claim, is_of, shares
+from lamplighter.domain.money.spot import Paid, Rates, SpotType, rate_at
 
-TimeOfTypes = Mapping[str, timedelta]
-"""Node time by instance type; "" where nobody remembers the type."""
+TimeOfTypes = Mapping[Paid, timedelta]
+"""Node time by instance type, with its price where that is Spot's; "" where nobody remembers the type."""
 # EC2 lists an ended instance for about an hour (Amazon EC2 user guide, "Terminate instances").
 EC2_REMEMBERS = timedelta(hours=1)
 
@@ -30,6 +31,15 @@ class NodeLife:
     """Whether its controller started it. An instance that was started otherwise belongs to no lease."""
     type: str = ""
     """Its instance type; "" where nobody remembers it."""
+    zone: str = ""
+    """Its zone; "" where nobody remembers it."""
+    rates: Rates = ()
+    """Its Spot prices, where it was bought so and they are known. The ledger keeps none."""
+
+    def paid_at(self, at: datetime) -> Paid:
+        """What it is paid by at an instant."""
+        rate = rate_at(self.rates, at)
+        return self.type if rate is None else SpotType(self.type, rate.per_hour)
 
 
 @dataclass(frozen=True)
@@ -90,18 +100,20 @@ def runs(
     started: dict[str, datetime] = {}
     ended: dict[str, datetime] = {}
     types: dict[str, str] = {}
+    zones: dict[str, str] = {}
     for activity in activities:
         if not activity.instance or activity.failed:
             continue
         if activity.launches:
             started[activity.instance] = activity.began
-            types[activity.instance] = activity.type
+            types[activity.instance], zones[activity.instance] = activity.type, activity.zone
         elif activity.ended is not None:
             ended[activity.instance] = activity.ended
     launched = set(started)
     listed = {instance.id: instance for instance in instances}
     for instance in listed.values():
         started[instance.id], types[instance.id] = instance.launched, instance.type
+        zones[instance.id] = instance.zone
         if instance.ended is not None:
             ended[instance.id] = instance.ended
         elif instance.exists:
@@ -110,7 +122,12 @@ def runs(
     members = launched | {instance.id for instance in listed.values() if instance.controller is not None}
     return tuple(
         NodeLife(
-            name, start, _end(start, ended.get(name), listed.get(name), now), name in members, types[name]
+            name,
+            start,
+            _end(start, ended.get(name), listed.get(name), now),
+            name in members,
+            types[name],
+            zones[name],
         )
         for name, start in sorted(started.items(), key=lambda item: (item[1], item[0]))
     )
@@ -134,15 +151,15 @@ def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime,
     """
     edges = {since, until}
     for run in running:
-        edges |= {run.started, run.ended or until}
+        edges |= {run.started, run.ended or until, *(rate.since for rate in run.rates)}
     for grant in grants:
         edges |= {grant.opens, grant.closes, *(until for until, _ in grant.before)}
     instants = sorted(edge for edge in edges if since <= edge <= until)
 
     replaced = frozenset[str]().union(*(grant.replaced for grant in grants))
     by_age = sorted(running, key=lambda run: (run.instance in replaced, run.started, run.instance))
-    leased, overrun = dict[str, dict[str, timedelta]](), dict[str, dict[str, timedelta]]()
-    unleased = dict[str, timedelta]()
+    leased, overrun = dict[str, dict[Paid, timedelta]](), dict[str, dict[Paid, timedelta]]()
+    unleased = dict[Paid, timedelta]()
     for start, end in pairwise(instants):
         there = [run for run in by_age if run.started <= start and (run.ended is None or start < run.ended)]
         left = {run.instance: run for run in there if run.member}
@@ -152,15 +169,15 @@ def meter(running: Sequence[NodeLife], grants: Sequence[Grant], since: datetime,
             if grant.opens <= start < grant.closes
         ]
         for lease, names in shares(claims, {name: run.type for name, run in left.items()}).items():
-            _count(leased.setdefault(lease, {}), [left.pop(name) for name in names], end - start)
+            _count(leased.setdefault(lease, {}), [left.pop(name) for name in names], start, end)
         for grant in grants:
             names = [name for name in left if name in grant.replaced]
-            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], end - start)
+            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], start, end)
         for grant in _ended(grants, start):
             own = [name for name, run in left.items() if _ran_before_its_end(run, grant)]
             names = own[::-1][: grant.nodes_at(grant.closes)]
-            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], end - start)
-        _count(unleased, [run for run in there if not run.member or run.instance in left], end - start)
+            _count(overrun.setdefault(grant.lease, {}), [left.pop(name) for name in names], start, end)
+        _count(unleased, [run for run in there if not run.member or run.instance in left], start, end)
     return Metered(_some(leased), _some(overrun), unleased)
 
 
@@ -168,9 +185,10 @@ def _ran_before_its_end(run: NodeLife, grant: Grant) -> bool:
     return run.started < grant.closes and is_of(grant.types, run.type)
 
 
-def _count(account: dict[str, timedelta], nodes: Iterable[NodeLife], length: timedelta) -> None:
+def _count(account: dict[Paid, timedelta], nodes: Iterable[NodeLife], start: datetime, end: datetime) -> None:
     for node in nodes:
-        account[node.type] = account.get(node.type, timedelta()) + length
+        by = node.paid_at(start)
+        account[by] = account.get(by, timedelta()) + (end - start)
 
 
 def _ended(grants: Sequence[Grant], at: datetime) -> list[Grant]:
@@ -185,5 +203,5 @@ def _some(accounts: Mapping[str, TimeOfTypes]) -> dict[str, TimeOfTypes]:
     return {lease: times for lease, times in accounts.items() if times}
 
 
-def _sum(times: Mapping[str, timedelta]) -> timedelta:
+def _sum(times: Mapping[str, timedelta] | TimeOfTypes) -> timedelta:
     return sum(times.values(), timedelta())

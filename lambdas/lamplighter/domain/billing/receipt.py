@@ -11,6 +11,7 @@ from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.money.node_time import NodeTime
+from lamplighter.domain.money.spot import rates_between, summary
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
 from lamplighter.values import instant
@@ -68,10 +69,36 @@ def node_lives(lease: Lease, lives: Sequence[NodeLife]) -> list[dict[str, object
             "instance": life.instance,
             "from": instant.written(life.started),
             "to": instant.written(life.ended) if life.ended else None,
+            **_spot_prices(lease, life),
         }
         for life in sorted(lives, key=lambda life: life.started)
         if life.started < closed and (life.ended is None or life.ended > lease.opens)
     ]
+
+
+def _spot_prices(lease: Lease, life: NodeLife) -> dict[str, object]:
+    """The Spot prices that a node was paid at during the lease, each from its instant on."""
+    if not life.rates:
+        return {}
+    rates = rates_between(life.rates, *_during(lease, life))
+    changes = [{"from": instant.written(rate.since), "per_hour": str(rate.per_hour)} for rate in rates]
+    return {"zone": life.zone, "spot_prices": changes}
+
+
+def purchase(lease: Lease, lives: Sequence[NodeLife]) -> dict[str, object]:
+    """That a lease's nodes were Spot Instances, and the range of their prices."""
+    closed = lease.closed or lease.closes
+    ran = [
+        (life.rates, *_during(lease, life))
+        for life in lives
+        if life.started < closed and (life.ended is None or life.ended > lease.opens)
+    ]
+    return summary(ran, lease.hold.currency)
+
+
+def _during(lease: Lease, life: NodeLife) -> tuple[datetime, datetime]:
+    closed = lease.closed or lease.closes
+    return max(life.started, lease.opens), min(life.ended or closed, closed)
 
 
 def unleased_receipt(pool: str, closed: datetime, ran: NodeTime, proof: Proof) -> dict[str, object]:

@@ -149,6 +149,8 @@ class Activity:
     failed: bool = False
     type: str = ""
     """The type of the instance, where a record has it."""
+    zone: str = ""
+    """And its zone."""
 
 
 @dataclass(frozen=True)

@@ -59,6 +59,12 @@ CHECKS = (
     DoctorCheck("runtime", deployed_lab.runtime),
     DoctorCheck("last-window", deployed_lab.last_window),
 )
+OF_SPOT = (
+    DoctorCheck("quota-g-vt-spot", instance_capacity.quota_g_and_vt_spot),
+    DoctorCheck("quota-p-spot", instance_capacity.quota_p_spot),
+    DoctorCheck("spot-role", instance_capacity.spot_role),
+)
+"""Checks of a lab with a pool of Spot Instances."""
 OF_NODE_POOLS = (
     DoctorCheck("karpenter", karpenter.running),
     DoctorCheck("karpenter-version", karpenter.version),
@@ -82,6 +88,7 @@ def examine(facts: Facts, lab: Lab, now: datetime) -> list[DoctorLine]:
         for check in (
             *CHECKS,
             *(OF_RESERVATIONS if any(pool.reservation for pool in lab.pools.values()) else ()),
+            *(OF_SPOT if lab.spot_pools else ()),
             *(OF_NODE_POOLS if lab.pools_with("node pool") else ()),
         )
         for judgement in check.judge(facts, lab, now)

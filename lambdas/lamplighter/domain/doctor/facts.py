@@ -132,6 +132,8 @@ class Facts:
     """The calendars that windows follow, by window."""
     reservations: Mapping[str, ReservationFacts | Unread] = field(default_factory=dict)
     """By pool; empty where no pool is bought from one."""
+    spot_role: bool | Unread = True
+    """Whether the account has EC2's service-linked role for Spot; asked only where a pool buys Spot Instances."""
     karpenter: KarpenterFacts | Unread | None = None
     """What a lab with NodePools needs; None where it has none, or where there is no cluster yet."""
 

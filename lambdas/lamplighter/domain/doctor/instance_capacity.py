@@ -10,8 +10,13 @@ from lamplighter.domain.doctor.line import Judgement, Unread, unknown, unwell, w
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Said, reason
 
-FAMILIES = {"g_and_vt_vcpus": reason("doctor.family.g-and-vt"), "p_vcpus": reason("doctor.family.p")}
-
+FAMILIES = {
+    "g_and_vt_vcpus": reason("doctor.family.g-and-vt"),
+    "p_vcpus": reason("doctor.family.p"),
+    "g_and_vt_spot_vcpus": reason("doctor.family.g-and-vt-spot"),
+    "p_spot_vcpus": reason("doctor.family.p-spot"),
+}
+CODES = instance_types.QUOTA_CODES | instance_types.SPOT_QUOTA_CODES
 GIB_IN_TIB = 1024
 
 
@@ -25,6 +30,28 @@ def quota_p(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
     yield from _quota(facts, lab, "p_vcpus")
 
 
+def quota_g_and_vt_spot(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The same for the quota of Spot Instance requests of G and VT instances."""
+    yield from _quota(facts, lab, "g_and_vt_spot_vcpus")
+
+
+def quota_p_spot(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The same for the quota of Spot Instance requests of P instances."""
+    yield from _quota(facts, lab, "p_spot_vcpus")
+
+
+def spot_role(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
+    """The account has EC2's service-linked role for Spot: without it no Spot Instance starts."""
+    if isinstance(facts.spot_role, Unread):
+        yield unknown(facts.spot_role)
+    elif facts.spot_role:
+        yield well(reason("doctor.spot-role-ok"))
+    else:
+        yield unwell(
+            reason("doctor.spot-role", pools=tuple(lab.spot_pools)), reason("doctor.spot-role.advice")
+        )
+
+
 def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
     family, wanted, pools = FAMILIES[key], 0, list[Said]()
     for pool in lab.pools:
@@ -36,7 +63,7 @@ def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
         vcpus = {
             kind: known.vcpus if (known := instance_types.gpu_type(kind)) else None
             for kind in types
-            if instance_types.quota(kind) == key
+            if instance_types.quota(kind, spot=lab.pools[pool].spot) == key
         }
         if not vcpus:
             continue
@@ -59,7 +86,7 @@ def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:
 def _held(facts: Facts, lab: Lab, key: str, wanted: int, pools: tuple[Said, ...]) -> Judgement:
     found, code = (
         facts.quotas.get(key, Unread(reason("doctor.not-asked-for"))),
-        instance_types.QUOTA_CODES[key],
+        CODES[key],
     )
     if isinstance(found, Unread):
         return unknown(found)

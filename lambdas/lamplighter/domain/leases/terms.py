@@ -16,6 +16,7 @@ from lamplighter.domain.leases.curfew import Curfew
 from lamplighter.domain.money.money import Money, Period, cost, period_of
 from lamplighter.domain.money.node_time import NodeTime
 from lamplighter.domain.money.price import Price
+from lamplighter.domain.money.spot import Paid, SpotType
 from lamplighter.reasons.reason import Said, reason
 from lamplighter.values import zones
 
@@ -55,15 +56,18 @@ class Terms:
         """The money to hold for `nodes` over [opens, closes)."""
         return cost(nodes, closes - opens, self.price_per_hour, self.budget.currency)
 
-    def price_of(self, instance_type: str) -> Decimal:
+    def price_of(self, paid_by: Paid) -> Decimal:
         """The hourly price of a node. A type of the lease costs no more than was held for it.
 
         A type without a known price counts at the price of the pool.
         """
-        price = self.prices.get(instance_type, self.price_per_hour)
+        if isinstance(paid_by, SpotType):
+            instance_type, price = paid_by
+        else:
+            instance_type, price = paid_by, self.prices.get(paid_by, self.price_per_hour)
         return min(price, self.price_per_hour) if instance_type in self.instance_types else price
 
-    def paid(self, ran: Mapping[str, timedelta]) -> NodeTime:
+    def paid(self, ran: Mapping[Paid, timedelta]) -> NodeTime:
         """Node time of several types, with its cost: each node at the price of its own type."""
         currency = self.budget.currency
         parts = (NodeTime.at(time, self.price_of(kind), currency) for kind, time in ran.items())

@@ -160,7 +160,7 @@ def _driver_comes_otherwise(lab: Lab, pool: Pool) -> bool:
 def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
     """All nodes may be of the type with the most vCPUs, in each quota that the pool's types count against."""
     known = sorted(filter(None, map(instance_types.gpu_type, pool.types)), key=lambda one: one.vcpus)
-    for key, largest in {instance_types.quota(one.name): one for one in known}.items():
+    for key, largest in {instance_types.quota(one.name, spot=pool.spot): one for one in known}.items():
         most = getattr(lab.quotas, key) if key else None
         if most is not None and pool.max_nodes * largest.vcpus > most:
             fit = most // largest.vcpus
@@ -171,7 +171,7 @@ def _quota(lab: Lab, path: Path, pool: Pool) -> Iterator[Misfit]:
                 (*path, "max_nodes"),
                 f"is {pool.max_nodes}, which needs {pool.max_nodes * largest.vcpus} vCPUs of {largest.name},"
                 f" but quotas.{key} is {most}; {advice}",
-                (("quotas", str(key)), (*path, pool.types_key)),
+                (("quotas", str(key)), (*path, pool.types_key), (*path, "buy")),
             )
 
 
