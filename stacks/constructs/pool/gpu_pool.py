@@ -47,7 +47,8 @@ class GpuPool(Construct):
             spec=spec,
             security_groups=around.groups_of(pool),
             cluster=around.address,
-            placement_group=placed(placement_group(self)) if spec.efa else None,
+            # A reservation has its nodes where it was made, outside this group.
+            placement_group=placed(placement_group(self)) if spec.efa and not spec.reservation else None,
         )
         digest = _digest(spec, template.resolved, around.lab.tags)
         role = node_role_step(

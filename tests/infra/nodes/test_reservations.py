@@ -16,6 +16,7 @@ LAB = {
             "reservation": BLOCK,
             "reservation_type": "capacity-block",
             "instance_type": "p5.48xlarge",
+            "efa": True,
         },
         "plain": {},
     }
@@ -48,6 +49,12 @@ def test_nodes_come_from_the_reservation_alone_and_only_a_block_has_a_market(
     assert template.get("InstanceMarketOptions") == market
     group = cluster.one("AWS::EKS::Nodegroup", NodegroupName=f"gpu-lab-ng-{pool}")
     assert group["CapacityType"] == capacity
+
+
+def test_its_nodes_with_efa_are_in_no_placement_group_of_the_lab(cluster: Template) -> None:
+    assert "NetworkInterfaces" in launch_template(cluster, "gpu-lab-ng-block")
+    assert "Placement" not in launch_template(cluster, "gpu-lab-ng-block")
+    assert not cluster.of_type("AWS::EC2::PlacementGroup")
 
 
 def test_another_pool_of_the_lab_is_as_before(cluster: Template) -> None:

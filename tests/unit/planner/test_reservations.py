@@ -43,7 +43,8 @@ def foreseen(lab: LabOnMoto) -> str | None:
     lease = lab.capacity.ledger.lease("gpu", "evening-2026-11-20")
     assert lease is not None
     assert lease.state is LeaseState.PLANNED
-    return lease.refusal.code if isinstance(lease.refusal, Reason) else lease.refusal
+    assert lease.refusal is None or isinstance(lease.refusal, Reason)
+    return None if lease.refusal is None else lease.refusal.code
 
 
 def test_at_a_deploy_it_reads_what_no_sweep_has_read_yet(lab: LabOnMoto) -> None:
