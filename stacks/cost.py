@@ -238,6 +238,9 @@ A lab with NodePools pays {_shown(polls)} more, for Lambda's polls of the queue 
 million requests to SQS a month free, which the queues of Slack and of events use too. Instances that others in the
 account start add at most 15 runs of the guard a minute, while they do.
 
+A pool that is bought from a reservation adds nothing: a sweep reads the reservation, which EC2 does not bill. What AWS
+bills for the reservation itself, used or not, is in no figure here.
+
 ## Slack
 
 A lab with the key `slack` pays {_shown(total(with_slack))} more, {_shown(total(idle) + total(with_slack))} in all; its

@@ -97,6 +97,10 @@ class Reservations:
         self._known[reservation].ends = ends
         self._expect_end(self._known[reservation])
 
+    def used(self, reservation: str) -> set[str]:
+        """The instances that run in it."""
+        return set(self._known[reservation].used)
+
     def refusal(self, template: Document, instance_type: str, zone: str) -> LaunchRefusal | None:
         """Why a launch into the reservation that a template names fails; None if it does not fail for that."""
         named, market = named_by(template), template.get("InstanceMarketOptions", {}).get("MarketType")

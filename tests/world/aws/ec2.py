@@ -20,6 +20,8 @@ class Ec2(SecurityGroups):
         self._machines = machines
         self.ends: Callable[[Sequence[str], Callable[[], None]], None] = lambda _ids, end: end()
         """Called with the ids that are terminated, and with what ends them."""
+        self.reservations: dict[str, Json] = {}
+        """The account's capacity reservations, by id."""
 
     def describe_instances(
         self,
@@ -53,6 +55,13 @@ class Ec2(SecurityGroups):
                 for number, _ in enumerate(Versions, 1)
             ]
         }
+
+    def describe_capacity_reservations(self, *, CapacityReservationIds: list[str]) -> Json:
+        for name in CapacityReservationIds:
+            if name not in self.reservations:
+                code = "InvalidCapacityReservationId.NotFound"
+                raise refused(code, f"{name} does not exist", "DescribeCapacityReservations")
+        return {"CapacityReservations": [self.reservations[name] for name in CapacityReservationIds]}
 
     def describe_instance_type_offerings(self, *, LocationType: str, Filters: list[Json]) -> Json:
         [types] = [each["Values"] for each in Filters]
