@@ -89,11 +89,10 @@ def of_shortage(pool: str, lease: Lease, awaited: Result, moves: Pool | None = N
 
     `moves` is the pool whose lease will leave for its fallback if no node comes.
     """
+    nexts = [reason("notice.short.next"), reason("notice.degraded.tried-again")]
     if moves is not None:
         key = "notice.short.asks" if moves.fallback_ask else "notice.short.moves"
-        nexts = (reason(key, to=str(moves.fallback)),)
-    else:
-        nexts = (reason("notice.short.next"), reason("notice.degraded.tried-again"))
+        nexts = [reason(key, to=str(moves.fallback))]
     text = paragraph(read_line(awaited.get("shortage")), *nexts)
     subject = reason("notice.short.subject", pool=pool, lease=lease.called())
     return Announcement(SHORT, subject, text, refusal=_refusal(awaited))
