@@ -46,6 +46,8 @@ OF_A_POOL: dict[str, object] = {
     "price_per_hour": "2",
     "zone_index": 1,
     "zones": [0, 1],
+    "fallback": "other",
+    "fallback_ask": True,
     "reservation": {**RESERVED, "reservation": "cr-89abcdef"},
     "reservation_type": {**RESERVED, "reservation_type": "capacity-block"},
 }
