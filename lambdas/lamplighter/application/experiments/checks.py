@@ -17,7 +17,7 @@ from lamplighter.domain.checks.free_resources import room
 from lamplighter.domain.checks.ladder import Check
 from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderProgress
 from lamplighter.domain.checks.manifests import CheckOrigin
-from lamplighter.domain.checks.placement import GpuNode, Placement, placements
+from lamplighter.domain.checks.placement import GpuNode, Placement, placements, without_equal
 from lamplighter.domain.checks.verdicts import verdict
 from lamplighter.domain.checks.verdicts.verdict import Outcome, Verdict
 from lamplighter.domain.experiments.observation import Observation
@@ -128,6 +128,10 @@ def _course(
         if taken is not None:
             moves.endings.append(taken)
     rows = [_row(each.check, run.pool, verdict.not_proven(each.why)) for each in left_out]
+    rows += [
+        _row(check, node, verdict.not_proven(why))
+        for check, node, why in without_equal(ladder, list(here.values()))
+    ]
     for ending in moves.endings:
         said = _verdict(ending, here[ending.placement.nodes[0]], services)
         name = ending.placement.check.name
