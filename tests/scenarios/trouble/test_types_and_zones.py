@@ -17,10 +17,10 @@ time_zone: UTC
 gpu_operator: {enabled: false}
 device_plugin: {enabled: true}
 pools:
-  gpu: {instance_types: [g6.xlarge, g5.xlarge], zones: [0, 1], max_nodes: 2}
+  gpu: {instance_types: [g6.xlarge, g5.xlarge], zones: [0, 2], max_nodes: 2}
 """
 FIRST, SECOND = "g6.xlarge", "g5.xlarge"
-A, B = "ap-northeast-2a", "ap-northeast-2b"
+A, B = "ap-northeast-2a", "ap-northeast-2c"
 HOURS = 2
 
 
