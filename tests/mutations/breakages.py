@@ -13,6 +13,7 @@ LEDGER_SLACK = f"{ADAPTERS}/aws/ledger/slack/slack.py"
 RECEIVING = f"{APPLICATION}/slack/receiving.py"
 ANSWERING = f"{APPLICATION}/slack/answering.py"
 SLACK_TESTS = "tests/unit/slack"
+FALLBACK = "tests/properties/laws/test_fallback.py"
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Breakage:
     """`fake` for those with the fake in the place of node groups, `node-pools` for those of NodePools, `faults` for
     evenings in which calls answer anything."""
     tests: str = ""
-    """A file of tests that must fail, for what no history can see; it serves the law."""
+    """A file of tests, or one test, that must fail, for what no history can see; it serves the law."""
 
 
 NO_BAR_IS_JUDGED = (f"{DOMAIN}/guard/guard.py", "    launch_bar,\n    curfew,", "    curfew,")
@@ -1287,5 +1288,62 @@ BREAKAGES = (
         "    if found is None or found == before:\n",
         "    if before is not None:\n",
         tests="tests/unit/guard/test_reservations.py",
+    ),
+    Breakage(
+        4,
+        "a lease that has nodes moves to another pool",
+        f"{DOMAIN}/granting/fallback.py",
+        "    if not lease.in_force(now) or lease.wanted:\n",
+        "    if not lease.in_force(now):\n",
+        tests="tests/unit/granting/test_fallback.py",
+    ),
+    Breakage(
+        4,
+        "a lease moves while its pool still orders and holds for its nodes",
+        "stacks/constructs/workflows/open_lab.py",
+        "                release,\n            )\n            .otherwise(settings)",
+        "                move,\n            )\n            .otherwise(settings)",
+        tests="tests/infra/test_workflows.py",
+    ),
+    Breakage(
+        4,
+        "a lease that comes from another pool takes the nodes of a planned window",
+        f"{DOMAIN}/leases/occupancy.py",
+        "    if asking.window is None or asking.moved_from is not None:\n",
+        "    if asking.window is None:\n",
+        tests="tests/unit/granting/test_fallback.py",
+    ),
+    Breakage(
+        3,
+        "each round moves a lease to another place",
+        f"{DOMAIN}/granting/fallback.py",
+        "{hashlib.sha256(whole.encode()).hexdigest()[:8]}",
+        "{digest}",
+        tests="tests/unit/granting/test_fallback.py",
+    ),
+    Breakage(
+        3,
+        "a lease that moved stays on its old pool",
+        f"{ADAPTERS}/aws/ledger/changes.py",
+        "                *(self._leaving(*left, granted, why.at) if left else []),\n",
+        "",
+        tests=f"{FALLBACK}::test_a_lease_moves_within_minutes_and_both_leave_a_receipt",
+    ),
+    Breakage(
+        3,
+        "nobody closes the pool that a lease left",
+        f"{APPLICATION}/leases/granting.py",
+        "        _close_left(lease, lease_services)\n",
+        "",
+        tests=f"{FALLBACK}::test_a_lease_moves_within_minutes_and_both_leave_a_receipt",
+    ),
+    Breakage(
+        3,
+        "anybody in Slack moves a lease",
+        f"{APPLICATION}/slack/changes.py",
+        "    wanted = Wanted(Word.MOVE, lease.pool, lease=lease)\n"
+        "    why = roles.refusal(context.person, wanted, context.slack_services.roles)\n",
+        "    why = None\n",
+        tests=f"{FALLBACK}::test_a_lab_that_asks_moves_its_lease_once_when_somebody_presses_who_may_extend_it",
     ),
 )
