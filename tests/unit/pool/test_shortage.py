@@ -1,5 +1,6 @@
 """Why fewer nodes come than were ordered: a cause and a reason."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -28,6 +29,14 @@ def launch(
     return ScalingActivity(
         "a", status, "Launching a new EC2 instance.", message, started, None if running else started
     )
+
+
+def test_the_launch_of_a_node_that_boots_covers_no_missing_node() -> None:
+    boots = launch("", status="InProgress", running=True)
+    assert why(boots, launch(NO_CAPACITY)) is None
+    found = why(replace(boots, description="Launching a new EC2 instance: i-0a1b2c3d"), launch(NO_CAPACITY))
+    assert found is not None
+    assert found.cause is LaunchCause.NO_CAPACITY
 
 
 def why(

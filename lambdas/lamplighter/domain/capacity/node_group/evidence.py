@@ -75,3 +75,8 @@ class ScalingActivity:
     @property
     def launches(self) -> bool:
         return self.description.startswith("Launching")
+
+    @property
+    def has_instance(self) -> bool:
+        """Whether EC2 gave it an instance, which boots or runs: `Launching a new EC2 instance: i-0ab1`."""
+        return self.description.partition(": ")[2].startswith("i-")

@@ -39,7 +39,9 @@ def explain(
         key=lambda activity: activity.started,
         reverse=True,
     )
-    if sum(1 for launch in launches if not launch.failed and launch.ended is None) >= missing:
+    # The group lists an instance from its launch on, so `have` counts it while the activity goes on.
+    pending = [launch for launch in launches if launch.ended is None and not launch.has_instance]
+    if sum(1 for launch in pending if not launch.failed) >= missing:
         return None
     failed = [
         LaunchAttempt(launch.started, launch.status, launch.message) for launch in launches if launch.failed
