@@ -58,6 +58,15 @@ def test_the_cause_is_read_from_the_events(
     assert found is None or cause is LaunchCause.NO_CAPACITY or found[1] == USED_UP
 
 
+def test_an_event_of_the_second_of_the_order_is_about_the_order() -> None:
+    """Kubernetes writes whole seconds."""
+    ordered = ORDERED.replace(microsecond=400_000)
+    awaited = Awaited(wanted=2, have=1, since=ordered, now=ordered + 0.1 * MINUTE, order=None)
+    found = explain(awaited, Seen("karpenter", exists=True, ordered=2), [event(0, QUOTA)])
+    assert found is not None
+    assert found.cause is LaunchCause.VCPU_QUOTA
+
+
 def test_a_denial_counts_only_when_iam_has_settled() -> None:
     denied = Seen("karpenter", exists=True, ordered=2, claims=(DENIED,))
     found = told(2, seen=denied)

@@ -29,7 +29,9 @@ def explain(awaited: Awaited, seen: Seen, events: Sequence[ClaimEvent]) -> Short
     if awaited.have >= awaited.wanted:
         return None
     events = [event for event in events if event.reason not in interruptions.REASONS]
-    since = [event for event in _newest_first(events) if event.at >= awaited.since]
+    # Events have whole seconds: one of the second of the order counts.
+    began = awaited.since.replace(microsecond=0)
+    since = [event for event in _newest_first(events) if event.at >= began]
     refused = _refusal(awaited, seen, since, events)
     if refused is not None:
         if refused.cause is LaunchCause.LAUNCH_DENIED and waited < IAM_SETTLES:
