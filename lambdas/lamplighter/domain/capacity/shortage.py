@@ -5,6 +5,7 @@ Reads AWS's words about a refused launch. Each kind of capacity says where it fi
 
 import re
 from dataclasses import dataclass, replace
+from functools import cache
 
 from lamplighter.domain.capacity.available import NOTHING, Available
 from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
@@ -30,16 +31,6 @@ class Shortage:
 # A zone of a region, a local or Wavelength zone, or a zone's id, which EC2 names where the request did.
 _A_ZONE = r"(?:[a-z]{2}(?:-[a-z]+)+-\d(?:[a-z]|(?:-[a-z0-9]+){1,3}-\d[a-z]?)|[a-z]{3,6}\d-az\d+)(?![\w-])"
 _ZONE = rf"\(({_A_ZONE})\)|\b({_A_ZONE})"
-_OFFER = (
-    # EC2's InsufficientInstanceCapacity; Karpenter cuts an event at 300 characters, often before the zones.
-    rf"currently get (?:(?P<type>\S+) )?capacity by not specifying an Availability Zone in your request"
-    rf" or choosing (?P<zones>{_A_ZONE}(?:, {_A_ZONE})*)"
-    # EC2's Unsupported: these zones offer the type at all.
-    r"|type \((?P<offered>[^)]+)\) is not supported in your requested Availability Zone(?: \([^)]*\))?\."
-    r" Please retry your request by not specifying an Availability Zone"
-    rf" or choosing (?P<elsewhere>{_A_ZONE}(?:, {_A_ZONE})*)"
-)
-_REFUSED = rf"sufficient (\S+) capacity in the Availability Zone you requested \(({_A_ZONE})\)"
 _LIMIT = re.compile(r"vCPU limit of (\d+)", re.IGNORECASE)
 _TYPE = re.compile(r"\b([a-z][a-z0-9-]*\.(?:\d*x?large|metal\S*|medium|small|micro|nano))\b")
 
@@ -98,12 +89,30 @@ def _of_capacity(text: str) -> Reason:
     return reason("pool.short.offered", why=lacking, offers=_named(offers)) if offers else lacking
 
 
+@cache
+def _offer() -> re.Pattern[str]:
+    return re.compile(
+        # EC2's InsufficientInstanceCapacity; Karpenter cuts an event at 300 characters, often before the zones.
+        rf"currently get (?:(?P<type>\S+) )?capacity by not specifying an Availability Zone in your request"
+        rf" or choosing (?P<zones>{_A_ZONE}(?:, {_A_ZONE})*)"
+        # EC2's Unsupported: these zones offer the type at all.
+        r"|type \((?P<offered>[^)]+)\) is not supported in your requested Availability Zone(?: \([^)]*\))?\."
+        r" Please retry your request by not specifying an Availability Zone"
+        rf" or choosing (?P<elsewhere>{_A_ZONE}(?:, {_A_ZONE})*)"
+    )
+
+
+@cache
+def _refused() -> re.Pattern[str]:
+    return re.compile(rf"sufficient (\S+) capacity in the Availability Zone you requested \(({_A_ZONE})\)")
+
+
 def _offers(text: str) -> list[tuple[str, tuple[str, ...]]]:
     """Each type that AWS names, with its zones. A fleet's text may name a zone and refuse it: then it is left out."""
     plain = " ".join(text.split())
-    refused = {(refusal[1], refusal[2]) for refusal in re.finditer(_REFUSED, plain)}
+    refused = {(refusal[1], refusal[2]) for refusal in _refused().finditer(plain)}
     found: dict[str, dict[str, None]] = {}
-    for offer in re.finditer(_OFFER, plain):
+    for offer in _offer().finditer(plain):
         kind, zones = offer["type"] or offer["offered"] or "", offer["zones"] or offer["elsewhere"]
         found.setdefault(kind, {}).update(
             dict.fromkeys(zone for zone in zones.split(", ") if (kind, zone) not in refused)
