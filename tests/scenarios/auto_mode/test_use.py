@@ -1,6 +1,7 @@
 """People use a NodePool as they use a node group: a window, Slack, a lease of their own, extensions and experiments."""
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
 import pytest
 import yaml
@@ -8,6 +9,7 @@ import yaml
 from lamplighter.domain.leases.lease import LeaseState
 from tests.scenarios.auto_mode.auto_mode_day import AutoModeDay
 from tests.scenarios.deployed_lab import deployed_lab
+from tests.scenarios.slack.test_shortage import play_shortage
 from tests.scenarios.slack.test_slack_day import BEGINS, LAB, play_evening
 
 pytestmark = pytest.mark.long
@@ -28,6 +30,19 @@ def test_an_evening_from_the_first_question_to_the_receipts(day: AutoModeDay) ->
 
     assert day.instances() == []
     assert day.claims() == []
+
+
+def test_a_shortage_is_told_within_a_minute_of_the_first_refusal(day: AutoModeDay) -> None:
+    def refused(since: datetime) -> datetime:
+        events = day.kubernetes.get("/api/v1/events")["items"]
+        told = [each for each in events if each["reason"] == "InsufficientCapacityError"]
+        at = [datetime.fromisoformat(each["firstTimestamp"] or each["eventTime"]) for each in told]
+        # The API server writes whole seconds.
+        return min(each for each in at if each >= since - timedelta(seconds=1))
+
+    # after the window of the evening
+    day.pass_until(max(day.now, BEGINS + timedelta(hours=2)))
+    play_shortage(day, refused)
 
 
 def test_experiments_run_where_they_apply_and_the_others_say_why_not(day: AutoModeDay) -> None:

@@ -57,7 +57,13 @@ def play_shortage(day: LabDay, refused: Callable[[datetime], datetime]) -> None:
         [event] = [each["detail"] for each in listener.told("pool-degraded", lease=lease.id)]
         assert day.now - refused(asked) <= WITHIN
         assert (event["cause"], event["nodes"]) == ("no-capacity", 2)
-        assert channel.until(f"{nodes} of 2 nodes: AWS has no g5.xlarge capacity left", WITHIN)
+        words = f"{nodes} of 2 nodes: AWS has no g5.xlarge capacity left"
+        day.until(
+            "Slack shows it",
+            lambda _, words=words: bool(channel.showing(words)),  # type: ignore[misc]
+            WITHIN,
+            LOOK_EVERY,
+        )
         assert channel.showing("The lab tries again every five minutes")
 
         assert day.command("close", lease.id, "--yes").code == 0
