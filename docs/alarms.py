@@ -128,7 +128,8 @@ FOUND = {
     Rule.NODE_INTERRUPTED: (
         "EC2 takes a leased node away, or node repair ends an unhealthy one, and its controller starts another one."
         " Work on the old node ends. Nobody checks the GPUs of the new one: where that matters, close the pool and open"
-        " it again."
+        " it again. A node of a pool with `buy: spot` pages nobody: the lab replaces it and proves the other one, or"
+        " goes on with fewer."
     ),
     Rule.NODE_LIFE_ENDS: (
         "Leases that overlap have kept a node longer than its NodePool lets a node live. Its controller ends it at the"

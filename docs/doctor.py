@@ -33,9 +33,9 @@ If the deploy will create the cluster, its lines are ok, because the deploy deci
 value out, the doctor reads it from the node group.
 
 Nothing before a window shows that AWS still verifies a new account. Of the service-linked roles the doctor looks for
-Spot's alone, and only for NodePools: Karpenter may not create it. EKS and Auto Scaling create their roles with the
-first node group, and Auto Scaling may create Spot's; AWS deletes none that is in use. If a launch is refused for such a
-role or for the verification, `lamplighter diagnose` says so.
+Spot's alone, and only for NodePools and pools with `buy: spot`: Karpenter may not create it. EKS and Auto Scaling make
+their roles with the first node group, and Auto Scaling may create Spot's; AWS deletes none that is in use. If a launch
+is refused for such a role or for the verification, `lamplighter diagnose` says so.
 """
 
 
@@ -199,7 +199,7 @@ DESCRIPTIONS = {
     ),
     "spot-role": CheckDescription(
         "EC2's service-linked role for Spot Instances, in a lab with `buy: spot`",
-        "the account has none, so no Spot Instance starts",
+        "the account has none yet; Auto Scaling creates it at the first opening, unless an organisation forbids that",
         "iam:GetRole",
     ),
     "karpenter": CheckDescription(

@@ -2,6 +2,7 @@
 
 A queue hands over events about instances in batches, with one sweep for each. An event only starts a sweep. The sweep
 reads everything itself and believes nothing that the event says.
+EC2 warns of every Spot Instance of the account: one that no pool has starts no sweep.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from lamplighter.application import logs
 from lamplighter.application.environment import ENVIRONMENT
 from lamplighter.application.guard.proof import mark_leaked, prove_zero
 from lamplighter.application.guard.services import GuardServices
+from lamplighter.application.guard.single_nodes import is_of_others
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.application.leases.services import lease_services
 from lamplighter.application.notices import telling
@@ -38,6 +40,8 @@ def handler(event: Mapping[str, object], context: object) -> dict[str, object]:
     guard_services = _guard_services()
     guard_services.begin()
     guard_services.invocation = str(getattr(context, "aws_request_id", None) or uuid4())
+    if is_of_others(event, guard_services):
+        return {"breaches": []}
     if "step" not in event:
         return sweep_all(guard_services)
     step, run = step_of(event, STEPS)

@@ -118,7 +118,7 @@ class MotoAdditions:
         self._access = access = Access(service_context, self.clusters)
         self.self_managed = SelfManagedNodes(service_context, self.clusters, access)
         lives.listen(self.self_managed.instance_changed)
-        self.instance_events = StateEvents(service_context, self._timers)
+        self.instance_events = StateEvents(service_context, self._timers, scaling.replace_at_risk)
         lives.listen(self.instance_events.instance_changed)
         nodegroups.created.append(access.let_nodes_in)
         nodegroups.removed.append(access.forget_nodes)

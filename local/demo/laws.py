@@ -151,8 +151,12 @@ def _within_budget(day: Day) -> LawVerdict:
 def _leased_nodes_stay(day: Day) -> LawVerdict:
     lost: list[str] = []
     looks = 0
-    # A node with failed GPUs, which the lab replaced after a notice.
-    changed = " ".join(str(entry.what) for entry in day.entries if entry.kind == "replaced")
+    # A node with failed GPUs, which the lab replaced after a notice, and a Spot node that AWS took.
+    changed = " ".join(
+        str(entry.what) if entry.kind == "replaced" else entry.details.get("instances", "")
+        for entry in day.entries
+        if entry.kind == "replaced" or entry.details.get("notice") == "taken"
+    )
     for before, after in zip(day.samples, day.samples[1:], strict=False):
         # An instance of a lease that ended between the two samples does not count as taken.
         if 0 < len(before.instances) <= min(before.justified(), after.justified()):

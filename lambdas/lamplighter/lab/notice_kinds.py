@@ -46,6 +46,7 @@ KINDS: tuple[NoticeKind, ...] = (
     ),
     NoticeKind("failed", "GPUs failed their checks and the pool is being closed for it.", Ping.ALWAYS),
     NoticeKind("replacing", "Nodes whose GPUs failed are about to be replaced."),
+    NoticeKind("taken", "AWS takes a Spot node of a lease: when, and what the lab does then.", Ping.ALWAYS),
     NoticeKind("refused", "A window, an open or an extension was refused.", Ping.PLANNED),
     NoticeKind("already-open", "Somebody asked for a pool that is already open.", routed=False),
     NoticeKind("planned", "Somebody was granted a lease that begins later."),

@@ -59,6 +59,9 @@ class AutoScaling(GroupSettings):
                     for tag in request.get("Tags", [])
                 },
                 protect_new=request.get("NewInstancesProtectedFromScaleIn", False),
+                # EKS names it in a MixedInstancesPolicy.
+                spot=request.get("Spot", False),
+                rebalances=request.get("CapacityRebalance", False),
             )
             group.request = (
                 f"At {instant(group.created)} a user request created an AutoScalingGroup changing the"
@@ -87,6 +90,7 @@ class AutoScaling(GroupSettings):
             if zones:
                 group.zones = zones
             group.protect_new = request.get("NewInstancesProtectedFromScaleIn", group.protect_new)
+            group.rebalances = request.get("CapacityRebalance", group.rebalances)
         self._scaling.reconcile_soon(group)
         return {}
 

@@ -125,6 +125,12 @@ class Group:
     warm_pool: Document = field(default_factory=dict)
     """Its settings; empty without one."""
     protect_new: bool = False
+    spot: bool = False
+    """Whether it launches Spot Instances."""
+    rebalances: bool = False
+    """Whether it replaces a Spot Instance at a rebalance recommendation."""
+    at_risk: dict[str, str] = field(default_factory=dict)
+    """Members that leave once their replacement is in service, by its id."""
     #: Why the desired capacity has its value: the beginning of the next activity's cause.
     request: str = ""
     #: When the bounds last changed, as an epoch.
@@ -220,7 +226,7 @@ class Group:
                 f"autoscaling:{self.arn.split(':')[3]}", "iam:"
             )
             + ":role/aws-service-role/autoscaling.amazonaws.com/AWSServiceRoleForAutoScaling",
-            "CapacityRebalance": False,
+            "CapacityRebalance": self.rebalances,
             "TrafficSources": [],
         } | ({"WarmPoolConfiguration": self.warm_pool, "WarmPoolSize": 0} if self.warm_pool else {})
 

@@ -12,10 +12,12 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from botocore.exceptions import ClientError
+from moto.ec2.models import ec2_backends
 
 from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
+from local.aws.ec2 import spot_requests
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.launch_faults import AUTO_SCALING, Launch, LaunchFaults
 from local.aws.ec2.reservations import Reservations, named_by
@@ -81,6 +83,16 @@ class Scaling:
                 token = member.token
                 self._timers.after(hook.heartbeat, lambda: self.complete(group, member, token))
         return activity
+
+    def replace_at_risk(self, instance: str) -> None:
+        """A group that rebalances launches another instance first, and takes this one out once that is in service."""
+        for group in list(self.groups.values()):
+            if instance not in group.members or not group.rebalances:
+                continue
+            before = {*group.members}
+            if self._launch(group):
+                with self.lock:
+                    group.at_risk[next(iter({*group.members} - before))] = instance
 
     def complete(self, group: Group, member: Member, token: str | None) -> None:
         """Ends the lifecycle action. A token that no longer waits changes nothing."""
@@ -188,7 +200,7 @@ class Scaling:
             others = [other for other in zones if other != zone]
             by = f"arn:aws:sts::{self._service_context.account_id}:{AUTO_SCALING}"
             for kind in types:
-                launch = Launch(group.nodegroup, kind, subnet, zone, others, by)
+                launch = Launch(group.nodegroup, kind, subnet, zone, others, by, group.spot)
                 refusal = self._faults.refusal(launch, running)
                 if named_by(data):
                     # A reservation has its nodes, whatever else its zone lacks.
@@ -198,7 +210,7 @@ class Scaling:
                 if refusal is None:
                     group.passed_over = zone != order[0][1]
                     return subnet, zone, kind, None
-                first = first or refusal.activity()
+                first = first or refusal.activity(spot=group.spot)
         return *order[0], types[0], first
 
     def running(self) -> list[str]:
@@ -233,6 +245,9 @@ class Scaling:
         )
         identity: str = reply["Instances"][0]["InstanceId"]
         self.reservations.take(data, identity)
+        context = self._service_context
+        if group.spot:
+            spot_requests.bought(ec2_backends[context.account_id][context.region].get_instance(identity))
         return identity
 
     def _refuse(self, group: Group, zone: str, cause: str, refusal: str) -> None:
@@ -288,6 +303,9 @@ class Scaling:
                 self.reconcile_soon(group)
             elif group.passed_over:
                 self._timers.after(BALANCE_SECONDS, lambda: self._balance(group))
+            leaving = group.members.get(group.at_risk.pop(member.id, ""))
+        if leaving is not None:
+            self.retire(group, leaving, "At risk of interruption, it was replaced by Capacity Rebalancing.")
         self._event(group, "EC2 Instance Launch Successful", member.activity, member.id)
         for listener in self.listeners.launched:
             listener(group, member)

@@ -3,7 +3,6 @@
 moto takes over less of the template. Whether the launch may happen is for fleets.py.
 """
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -16,6 +15,7 @@ from moto.iam.models import iam_backends
 
 from local.aws.api.own_services import Document
 from local.aws.authorization.launches import tags_by_kind
+from local.aws.ec2 import spot_requests
 from local.aws.ec2.interfaces import described, groups
 from local.aws.ec2.launch_refusal import LaunchRefusal
 from local.aws.ec2.managed_instances import LAUNCHED, take
@@ -130,9 +130,7 @@ def _complete(backend: EC2Backend, instance: Instance, choice: Choice, tags: Tag
             iam_instance_profile_arn=profile.get("Arn"),
         )
     if choice.spot:
-        instance.lifecycle = "spot"
-        # AWS tells spot instances by it, and so does Karpenter.
-        vars(instance)["spot_instance_request_id"] = f"sir-{secrets.token_hex(4)}"
+        spot_requests.bought(instance)
     zone_id = backend.get_subnet(choice.subnet).availability_zone_id
     vars(instance.placement)["availability_zone_id"] = zone_id
     for interface in instance.nics.values():

@@ -1,10 +1,11 @@
 """DescribeInstanceTypes and DescribeSpotPriceHistory, in pages, for the types that the region offers.
 
 moto takes seconds to write the answer about all types, and writes it anew for each call; the types never change. So an
-answer is kept, for all clouds of this process. moto's spot prices are all the same; prices.py has others.
+answer is kept, for all clouds of this process. moto's spot prices are all the same and stay; prices.py has others.
 """
 
 import json
+from datetime import UTC, datetime
 from functools import cache
 
 from moto.core.responses import ActionResult
@@ -15,7 +16,7 @@ from moto.ec2.responses.instances import InstanceResponse
 from moto.ec2.responses.spot_instances import SpotInstances
 
 from local.aws.api.own_services import Document
-from local.aws.ec2 import prices
+from local.aws.ec2 import prices, spot_requests
 
 PRODUCT = "Linux/UNIX"
 #: AWS answers with at most so many types at a time (EC2 API reference).
@@ -27,9 +28,10 @@ _kept: dict[str, Answer] = {}
 
 
 def install() -> None:
-    """Puts both into moto. It may be called again."""
+    """Puts both into moto, and the Spot requests. It may be called again."""
     InstanceResponse.describe_instance_types = _types  # type: ignore[method-assign,assignment]
     SpotInstances.describe_spot_price_history = _spot_prices  # type: ignore[method-assign,assignment]
+    spot_requests.install()
 
 
 def _types(response: InstanceResponse) -> Answer:
@@ -53,9 +55,16 @@ def _described(response: InstanceResponse, asked: Document) -> Document:
 
 
 def _spot_prices(response: SpotInstances) -> ActionResult:
-    """The present prices, whatever times are asked for: prices never change here."""
+    """The changes between two instants and the last one before, the newest first; by default the present prices."""
     asked = _asked(
-        response, "InstanceTypes", "ProductDescriptions", "AvailabilityZone", "MaxResults", "NextToken"
+        response,
+        "InstanceTypes",
+        "ProductDescriptions",
+        "AvailabilityZone",
+        "StartTime",
+        "EndTime",
+        "MaxResults",
+        "NextToken",
     )
     response.error_on_dryrun()
     products = asked["ProductDescriptions"] or [PRODUCT]
@@ -65,19 +74,30 @@ def _spot_prices(response: SpotInstances) -> ActionResult:
     )
     zone = asked["AvailabilityZone"]
     wanted = [each for each in offers if not zone or each["Location"] == zone] if PRODUCT in products else []
-    page, token = _page(wanted, asked, PRICES_A_PAGE)
-    moment = utcnow()
+    now = utcnow().replace(tzinfo=UTC)
+    since, until = _instant(asked["StartTime"], now), min(_instant(asked["EndTime"], now), now)
     history = [
         {
             "InstanceType": each["InstanceType"],
             "ProductDescription": PRODUCT,
-            "SpotPrice": f"{prices.spot(response.region, each['InstanceType'], each['Location']):.6f}",
+            "SpotPrice": f"{price:.6f}",
             "AvailabilityZone": each["Location"],
             "Timestamp": moment,
         }
-        for each in page
+        for each in wanted
+        for moment, price in prices.spot_path(
+            response.region, each["InstanceType"], each["Location"], min(since, until), until
+        )
     ]
-    return ActionResult({"SpotPriceHistory": history, "NextToken": token})
+    page, token = _page(history, asked, PRICES_A_PAGE)
+    return ActionResult({"SpotPriceHistory": page, "NextToken": token})
+
+
+def _instant(given: object, otherwise: datetime) -> datetime:
+    if not given:
+        return otherwise
+    read = given if isinstance(given, datetime) else datetime.fromisoformat(str(given))
+    return read.replace(tzinfo=UTC) if read.tzinfo is None else read
 
 
 def _asked(response: EC2BaseResponse, *names: str) -> Document:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 _NAMED = frozenset({"InsufficientInstanceCapacity", "VcpuLimitExceeded", "MaxSpotInstanceCountExceeded"})
 
 
+NO_SPOT = "There is no Spot capacity available that matches your request."
+
+
 @dataclass(frozen=True)
 class LaunchRefusal:
     """`code` and `message` are EC2's, as the errors of a fleet have them."""
@@ -15,8 +18,11 @@ class LaunchRefusal:
     code: str
     message: str
 
-    def activity(self) -> str:
+    def activity(self, *, spot: bool = False) -> str:
         """The refusal as the status message of an Auto Scaling activity."""
         named = self.code in _NAMED
-        start = f"Could not launch On-Demand Instances. {self.code} - " if named else ""
-        return f"{start}{self.message} Launching EC2 instance failed."
+        bought = "Spot" if spot else "On-Demand"
+        start = f"Could not launch {bought} Instances. {self.code} - " if named else ""
+        # cookpad/terraform-aws-eks 226
+        message = NO_SPOT if spot and self.code == "InsufficientInstanceCapacity" else self.message
+        return f"{start}{message} Launching EC2 instance failed."

@@ -275,6 +275,9 @@ class Nodegroups:
                 "DesiredCapacity": nodegroup.sizes["desiredSize"],
                 "VPCZoneIdentifier": ",".join(nodegroup.subnets),
                 "Tags": [{"Key": k, "Value": v, "PropagateAtLaunch": p} for k, v, p in tags],
+                # EKS makes its Spot groups rebalance (EKS user guide, managed-node-groups, "Spot").
+                "Spot": nodegroup.capacity_type == "SPOT",
+                "CapacityRebalance": nodegroup.capacity_type == "SPOT",
                 "LifecycleHookSpecificationList": [
                     {**hook, "HeartbeatTimeout": 1800, "DefaultResult": "CONTINUE"} for hook in HOOKS
                 ],

@@ -149,6 +149,7 @@ class LabFunctions(Construct):
                 p.keeping_lives(),
                 *p.seeing_reservations(),
                 *p.reading_spot_prices(),
+                *p.replacing_spot_nodes(),
                 *p.seeing_the_queue(),
                 *p.hearing_of_instances(),
                 *p.ending_outside(),

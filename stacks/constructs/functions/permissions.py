@@ -239,6 +239,13 @@ class Permissions:
         wide = "EC2 takes no resource for reading."
         return [Grants(["ec2:DescribeSpotPriceHistory"], ["*"], wide=wide)] if self._lab.spot_pools else []
 
+    def replacing_spot_nodes(self) -> list[Grants]:
+        """Reading which Spot nodes EC2 takes, and starting the proof of others; nothing in a lab without them."""
+        if not self._lab.spot_pools:
+            return []
+        wide = "EC2 takes no resource for reading."
+        return [Grants(["ec2:DescribeSpotInstanceRequests"], ["*"], wide=wide), self.starting("open")]
+
     def reaching_the_cluster(self) -> Grants:
         """Reading the address of the cluster's API; RBAC says what a function may do there (data/rbac.yaml)."""
         return Grants(["eks:DescribeCluster"], [self._names.cluster_arn])

@@ -24,6 +24,7 @@ from stacks.names import Names
 
 SWEEP = Duration.minutes(5)
 PLAN = Duration.hours(1)
+SPOT_NOTICE = Duration.minutes(2)
 
 
 class Rules(Construct):
@@ -94,6 +95,18 @@ class Rules(Construct):
                 nodegroups=nodegroups,
                 groups=groups,
                 target=_invoke(guard.function, dead_letters, SWEEP),
+            )
+        if lab.spot_pools:
+            # EC2's event has no tags: the guard leaves out at once what no pool has.
+            events.Rule(
+                self,
+                "SpotTaken",
+                rule_name=f"{names.lab}-spot-taken",
+                description="EC2 takes a Spot Instance in two minutes, which may be a leased node",
+                event_pattern=events.EventPattern(
+                    source=["aws.ec2"], detail_type=["EC2 Spot Instance Interruption Warning"]
+                ),
+                targets=[_invoke(guard.function, dead_letters, SPOT_NOTICE)],
             )
         if lab.pools_with("node pool"):
             NodePoolRules(

@@ -124,6 +124,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/adapters/diagnosis/logs.py": "a key of a snapshot",
     "lambdas/lamplighter/adapters/kubernetes/nodes.py": "in the place of Kubernetes' own words",
     "lambdas/lamplighter/adapters/slack/secret.py": "the subject of a call, for logs",
+    "lambdas/lamplighter/application/guard/single_nodes.py": "EC2's words",
     "lambdas/lamplighter/application/guard/stirs.py": "the name of an error in a log",
     "lambdas/lamplighter/domain/calendar/changes.py": "the form of an instant",
     "lambdas/lamplighter/domain/checks/ladder.py": "a command for a shell",

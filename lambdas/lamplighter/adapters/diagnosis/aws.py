@@ -38,7 +38,8 @@ def read_node_group(reading: Reading, subject: Subject) -> Json:
         parts.read("scaling_activities", lambda: _activities(scaling, subject.expected.since))
     else:
         reading.leave("aws.scaling_activities", reason("finding.unread.no-scaling-group"))
-    return _instances_and_networks(parts, subject, (group or {}).get("subnets") or [])
+    spot = (group or {}).get("capacityType") == "SPOT"
+    return _instances_and_networks(parts, subject, (group or {}).get("subnets") or [], spot=spot)
 
 
 def read_node_pool(reading: Reading, subject: Subject) -> Json:
@@ -49,7 +50,9 @@ def read_node_pool(reading: Reading, subject: Subject) -> Json:
     return _instances_and_networks(parts, subject, [])
 
 
-def _instances_and_networks(parts: "_Parts", subject: Subject, stated: Iterable[str]) -> Json:
+def _instances_and_networks(
+    parts: "_Parts", subject: Subject, stated: Iterable[str], *, spot: bool = False
+) -> Json:
     """Completes the parts by the instances, their networks, the stated subnets, and the quota."""
     instances = parts.read("instances", lambda: _instances(subject.names))
     guarded_by = _ids(instances or (), "SecurityGroups", "GroupId")
@@ -58,7 +61,7 @@ def _instances_and_networks(parts: "_Parts", subject: Subject, stated: Iterable[
     subnets = sorted({*stated, *_of(instances or (), "SubnetId")})
     if subnets:
         parts.read("subnets", lambda: _subnets(subnets))
-    quota = instance_types.quota_code(subject.expected.instance_type)
+    quota = instance_types.quota_code(subject.expected.instance_type, spot=spot)
     if quota:
         parts.read("quotas", lambda: _quotas(quota))
     return parts.found

@@ -1,6 +1,6 @@
 """EC2's service-linked role for Spot, which the account needs before its first Spot Instance.
 
-EC2 creates it for a person who may create it. A node group, Karpenter and an Auto Scaling group may not
+Karpenter may not create it. Auto Scaling may, where no policy of an organisation forbids it
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/service-linked-roles-spot-instance-requests.html).
 """
 

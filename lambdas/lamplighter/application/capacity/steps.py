@@ -101,7 +101,7 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     asked = ordered if anew else min(lease.ordered or ordered, ordered)
     seen = capacity.see(pool)
     # A controller may still list a replaced instance as staying.
-    members = seen.there - {*lease.replaced}
+    members = seen.there - {*lease.replaced, *lease.taken}
     running = [each for each in seen.alive if each.id in members and each.state == "running"]
     mine = share(lease.nodes, len(running), wanted)
     # Of nodes that pods bring, no number is awaited.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from lamplighter.application.capacity.sizes import Direction, Order, put_bounds_back, write
-from lamplighter.application.guard import other_types, outside
+from lamplighter.application.guard import outside, single_nodes
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.guard.trail import earlier_breach
 from lamplighter.domain.audit.entry import Entry
@@ -40,13 +40,15 @@ SILENT = frozenset(
     {GuardAction.DISARM, GuardAction.NOTE, GuardAction.PROTECT, GuardAction.SWITCH_CURFEW, GuardAction.WARN}
 )
 """The guard pages nobody about these. A warning goes to the lab's own topic."""
+TOLD_IN_PLACE = frozenset({GuardAction.REPLACE_TAKEN, GuardAction.GO_ON_WITH_FEWER})
+"""Their entry is written with what it tells of."""
 
 
 def act(guard_services: GuardServices, facts: PoolFacts, breach: Breach) -> bool:
     """Do what the breach asks for; False when an earlier sweep did it."""
     _logger.warning("%s: %s", breach.rule.value, breach.reason)
     done = _DOES[breach.action](guard_services, facts, breach)
-    if done:
+    if done and breach.action not in TOLD_IN_PLACE:
         write_down(guard_services, facts.pool, breach)
     return done
 
@@ -345,6 +347,8 @@ def _done(action: GuardAction, pool: str) -> Reason:
         GuardAction.SWITCH_CURFEW: reason("guard.did.switch-curfew", pool=pool),
         GuardAction.PROTECT: reason("guard.did.protect", pool=pool),
         GuardAction.RESTORE: reason("guard.did.restore", pool=pool),
+        GuardAction.REPLACE_TAKEN: reason("guard.did.replace-taken", pool=pool),
+        GuardAction.GO_ON_WITH_FEWER: reason("guard.did.go-on-with-fewer", pool=pool),
         GuardAction.WARN: reason("guard.did.warn", pool=pool),
         GuardAction.NOTE: reason("guard.did.note", pool=pool),
         GuardAction.MARK_LEAKED: reason("guard.did.mark-leaked", pool=pool),
@@ -357,7 +361,7 @@ def _done(action: GuardAction, pool: str) -> Reason:
 _DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] = {
     GuardAction.CLOSE: _close,
     GuardAction.TERMINATE: _terminate,
-    GuardAction.REMOVE: other_types.remove,
+    GuardAction.REMOVE: single_nodes.remove,
     GuardAction.REARM: _arm,
     GuardAction.DISARM: _arm,
     GuardAction.RESTORE_SIZES: _restore_sizes,
@@ -368,6 +372,8 @@ _DOES: Mapping[GuardAction, Callable[[GuardServices, PoolFacts, Breach], bool]] 
     GuardAction.SWITCH_CURFEW: _switch_curfew,
     GuardAction.PROTECT: _protect,
     GuardAction.RESTORE: _restore,
+    GuardAction.REPLACE_TAKEN: single_nodes.give_up,
+    GuardAction.GO_ON_WITH_FEWER: single_nodes.give_up,
     GuardAction.WARN: _warn,
     GuardAction.NOTE: _only_write_down,
     GuardAction.MARK_LEAKED: _mark_leaked,

@@ -40,5 +40,6 @@ def known(
         longest_lease=lab.guard.longest_lease,
         held_back=held_back(leases, pauses, now),
         instance_types=lab.pools[pool].types,
+        on_interruption=lab.pools[pool].on_interruption or "replace" if lab.pools[pool].spot else "",
         prices={one.type: Money.of(table[one.type], currency) for one in seen.alive if one.type in table},
     )

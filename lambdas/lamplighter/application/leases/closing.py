@@ -339,7 +339,7 @@ def _ran(lease: Lease, whole: NodeTime) -> Reason:
     cost, hold, past = str(whole.cost), str(lease.hold), lease.overrun
     if past is None:
         return reason("audit.settled", seconds=whole.seconds, cost=cost, hold=hold)
-    if lease.replaced:
+    if lease.replaced or lease.taken:
         return reason(
             "audit.settled.overrun-or-replaced",
             seconds=whole.seconds,

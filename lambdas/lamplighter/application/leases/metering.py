@@ -73,7 +73,7 @@ def _why(charged: Charge, leases: Sequence[Lease], lease_services: LeaseServices
     parts: list[Reason] = []
     if charged.unleased.time:
         parts.append(reason("capacity.ran-unleased", seconds=charged.unleased.seconds))
-    replacing = {lease.id for lease in leases if lease.replaced}
+    replacing = {lease.id for lease in leases if lease.replaced or lease.taken}
     parts += [
         reason("capacity.ran-replaced", seconds=ran.seconds, lease=name)
         if name in replacing

@@ -45,7 +45,7 @@ def grants(leases: Iterable[Lease]) -> list[Grant]:
             lease.wanted,
             lease.opens,
             lease.closes,
-            frozenset(lease.replaced),
+            frozenset((*lease.replaced, *lease.taken)),
             lease.wanted_before,
             lease.instance_types,
         )

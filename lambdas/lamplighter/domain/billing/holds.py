@@ -22,6 +22,12 @@ def freed(lease: Lease, missing: int, terms: Terms, now: datetime) -> Lease:
     return replace(lease.wanting(lease.nodes, missing, now), hold=lease.hold - less)
 
 
+def fewer(lease: Lease, nodes: int, terms: Terms, now: datetime) -> Lease:
+    """The lease that goes on without some nodes for good, and without the hold for them, from now to its end."""
+    less = terms.as_granted(lease).hold(nodes, now, lease.closes)
+    return replace(lease.wanting(lease.nodes - nodes, lease.missing, now), hold=lease.hold - less)
+
+
 def retaken(lease: Lease, terms: Terms, budget: BudgetPeriod, now: datetime) -> Lease:
     """The lease with the money for its missing nodes held again, as far as the budget allows.
 

@@ -51,7 +51,7 @@ class Grant:
     opens: datetime
     closes: datetime
     replaced: frozenset[str] = frozenset()
-    """Instances that fresh ones replaced. While they still run, the lease pays for them as well."""
+    """Instances that fresh ones replaced, or that AWS took. While they still run, the lease pays for them as well."""
     before: tuple[tuple[datetime, int], ...] = ()
     """Earlier numbers of nodes, each with the instant up to which it counted, oldest first."""
     types: tuple[str, ...] = ()

@@ -43,6 +43,7 @@ def receipt(
         **({"prepaid": True} if lease.price_per_hour == 0 else {}),
         "overrun": _overrun(lease),
         "replaced": list(lease.replaced),
+        **({"taken": list(lease.taken)} if lease.taken else {}),
         "proof_of_zero": proof_of_zero(proof),
         "window": lease.window,
         "by": lease.by,

@@ -34,7 +34,7 @@ class Part(Enum):
     BAR = auto()
     """Its launch bar, where the kind has one. Few functions may read it."""
     INTERRUPTIONS = auto()
-    """Which nodes EC2 took away in the last hour, where the controller tells, and which it ends as unhealthy."""
+    """Which nodes EC2 takes or took away in the last hour, and which their controller ends as unhealthy."""
 
 
 SIZES = frozenset({Part.SIZE, Part.MEMBERS})
@@ -104,6 +104,8 @@ class Controller:
     members: tuple[Member, ...] = ()
     warm_pool: bool = False
     """Whether it keeps instances ready beside its size: who ends one makes it start another."""
+    rebalances: bool = False
+    """Whether it replaces a Spot node before EC2 takes it, at a mere recommendation."""
 
     @property
     def staying(self) -> tuple[Member, ...]:
@@ -213,6 +215,7 @@ class Interruption:
     """A node that its controller ended because EC2 takes its instance away, or because it is unhealthy."""
 
     claim: str
+    """Where nodes have no claims: the instance."""
     at: datetime
     cause: InterruptionCause
 

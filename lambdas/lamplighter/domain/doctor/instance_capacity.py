@@ -41,15 +41,14 @@ def quota_p_spot(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
 
 
 def spot_role(facts: Facts, lab: Lab, _now: datetime) -> Iterator[Judgement]:
-    """The account has EC2's service-linked role for Spot: without it no Spot Instance starts."""
+    """The account has EC2's service-linked role for Spot: then nobody has to create it at the first opening."""
     if isinstance(facts.spot_role, Unread):
         yield unknown(facts.spot_role)
     elif facts.spot_role:
         yield well(reason("doctor.spot-role-ok"))
     else:
-        yield unwell(
-            reason("doctor.spot-role", pools=tuple(lab.spot_pools)), reason("doctor.spot-role.advice")
-        )
+        pools = tuple(lab.spot_pools)
+        yield unwell(reason("doctor.spot-role.to-come", pools=pools), reason("doctor.spot-role.advice"))
 
 
 def _quota(facts: Facts, lab: Lab, key: str) -> Iterator[Judgement]:

@@ -21,6 +21,12 @@ def of_early_end(lease: Lease, why: Said, at: datetime) -> Announcement:
     )
 
 
+def of_taken(pool: str, breach: Breach) -> Announcement:
+    """AWS takes Spot nodes of a lease: which, when, and what the lab does then."""
+    subject = reason("notice.taken.subject", pool=pool, count=len(breach.instances))
+    return Announcement("taken", subject, reason_sentence(breach.reason))
+
+
 def of_breach(pool: str, breach: Breach) -> Announcement:
     """A sweep found something that needs a person."""
     kind = "leaked" if breach.rule in {Rule.LEAKED, Rule.NO_LONGER_LEAKED} else "guard"

@@ -58,6 +58,8 @@ class GuardAction(StrEnum):
     SWITCH_CURFEW = "switch-curfew"
     PROTECT = "protect"
     RESTORE = "restore"
+    REPLACE_TAKEN = "replace-taken"
+    GO_ON_WITH_FEWER = "go-on-with-fewer"
     WARN = "warn"
     NOTE = "note"
     MARK_LEAKED = "mark-leaked"

@@ -94,6 +94,8 @@ class PoolFacts:
     """The cluster's experiment that is not undone yet, on any pool."""
     instance_types: tuple[str, ...] = ()
     """The types that the lab names, for leases of an older release. Empty where it names none."""
+    on_interruption: str = ""
+    """What to do when AWS takes a leased Spot node: replace or fewer; empty where the pool has none."""
     prices: Mapping[str, Money] = field(default_factory=dict)
     """Of the types that run, the price of a node for an hour, where it is known."""
 

@@ -33,12 +33,14 @@ from lamplighter.domain.guard.nodes import leases_past_their_end, shortfall, str
 from lamplighter.domain.guard.other_types import other_types
 from lamplighter.domain.guard.runs import closings, openings
 from lamplighter.domain.guard.sizes import sizes
+from lamplighter.domain.guard.spot import taken
 from lamplighter.reasons.reason import Reason, reason
 
 GuardRule = Callable[[PoolFacts], Iterator[Breach]]
 
 RULES: tuple[GuardRule, ...] = (
     claims,
+    taken,
     experiments,
     leases_past_their_end,
     other_types,

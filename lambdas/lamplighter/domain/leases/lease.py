@@ -109,6 +109,8 @@ class Lease:
     """The lease on a fallback pool that takes its place."""
     moved_from: MovedLease | None = None
     """The lease of a pool without capacity whose place it takes."""
+    taken: tuple[str, ...] = ()
+    """Spot Instances that AWS took. While they still run, the lease pays for them."""
 
     @property
     def wanted(self) -> int:

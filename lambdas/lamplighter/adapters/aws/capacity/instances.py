@@ -10,16 +10,25 @@ from typing import TYPE_CHECKING
 from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked
-from lamplighter.domain.capacity.evidence import Instance
+from lamplighter.domain.capacity.evidence import Instance, Interruption, InterruptionCause
 from lamplighter.errors import OutsideFailed
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_ec2.type_defs import InstanceTypeDef, ResponseLaunchTemplateDataTypeDef
+    from mypy_boto3_ec2.type_defs import FilterTypeDef, InstanceTypeDef, ResponseLaunchTemplateDataTypeDef
 
 CLUSTER_TAG = "eks:eks-cluster-name"
 """On the instances of Karpenter and of EKS Auto Mode."""
 AUTO_SCALING_GROUP = "aws:autoscaling:groupName"
+TAKEN = (
+    "marked-for-termination",
+    "instance-terminated-by-price",
+    "instance-terminated-by-service",
+    "instance-terminated-capacity-oversubscribed",
+    "instance-terminated-no-capacity",
+)
+"""Codes of a Spot request whose instance EC2 takes or took
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-request-status.html)."""
 NOT_FOUND = "InvalidInstanceID.NotFound"
 # "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
@@ -51,6 +60,32 @@ class Instances:
         """
         found = [_instance(instance, controller) for instance in self._described(tags, subject)]
         return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
+
+    def taken(self, instances: Sequence[str], subject: str) -> tuple[Interruption, ...]:
+        """Those of these Spot Instances that EC2 is about to end or has ended, oldest first.
+
+        EC2 itself says it of its Spot requests: an event about an instance may be late or forged. A request stays
+        listed for hours after the end of its instance.
+        """
+        if not instances:
+            return ()
+        filters: list[FilterTypeDef] = [
+            {"Name": "instance-id", "Values": sorted(instances)},
+            {"Name": "status-code", "Values": list(TAKEN)},
+        ]
+        with outside("ec2:DescribeSpotInstanceRequests", subject):
+            pages = self._ec2.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
+            found = [
+                checked(
+                    Interruption(
+                        request.get("InstanceId", ""), request["Status"]["UpdateTime"], InterruptionCause.SPOT
+                    )
+                )
+                for page in pages
+                for request in page["SpotInstanceRequests"]
+                if request.get("InstanceId") in instances and request["Status"].get("Code") in TAKEN
+            ]
+        return tuple(sorted(found, key=lambda one: (one.at, one.claim)))
 
     def of_cluster(self, cluster: str) -> list[tuple[Instance, dict[str, str]]]:
         """Every instance with a tag that a cluster's nodes have, with its tags."""

@@ -225,7 +225,7 @@ class LedgerChanges(LedgerReads):
     def rehold(
         self, before: Lease, after: Lease, *, pool: PoolState, budget: BudgetPeriod, why: Entry
     ) -> None:
-        """Changes the hold of a lease with missing nodes. Another number of nodes increases the generation.
+        """Changes the hold of a lease that misses nodes, or loses some. Another number of nodes is a new generation.
 
         Conflict when the lease, the budget or the pool moved since they were read.
         """
@@ -243,11 +243,14 @@ class LedgerChanges(LedgerReads):
 
     def _changed(self, before: Lease, after: Lease) -> Any:  # noqa: ANN401
         """Updates what was agreed about a granted lease; other steps write its progress meanwhile."""
+        taken: Any = {} if after.taken == before.taken else {"taken": list(after.taken)}
         return self._table.update_in_transaction(
             items.pool_key(before.pool),
             items.LEASE + before.id,
             "SET #nodes = :nodes, #closes = :closes, #hold = :hold, #missing = :missing, #generation = :next, "
-            "#asked_until = :asked_until, #wanted_before = :wanted_before",
+            "#asked_until = :asked_until, #wanted_before = :wanted_before"
+            + ", #taken = :taken"
+            * bool(taken),
             "#generation = :generation AND #missing = :missing_before "
             "AND #state IN (:admitted, :opening, :open)",
             nodes=after.nodes,
@@ -259,6 +262,7 @@ class LedgerChanges(LedgerReads):
             next=after.generation,
             generation=before.generation,
             missing_before=before.missing,
+            **taken,
             **_GRANTED,
         )
 

@@ -135,6 +135,13 @@ class AutoScaling:
         with outside("autoscaling:SuspendProcesses", group.name):
             self._asg.suspend_processes(AutoScalingGroupName=group.name, ScalingProcesses=["AZRebalance"])
 
+    def keep_at_risk(self, group: str) -> None:
+        """Let the group keep a Spot node until EC2 takes it. EKS makes its Spot groups rebalance, and has no key for it
+        (https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html#managed-node-group-capacity-types).
+        """
+        with outside("autoscaling:UpdateAutoScalingGroup", group):
+            self._asg.update_auto_scaling_group(AutoScalingGroupName=group, CapacityRebalance=False)
+
     def _terminate_hooks(self, group: str) -> list[str]:
         with outside("autoscaling:DescribeLifecycleHooks", group):
             hooks = self._asg.describe_lifecycle_hooks(AutoScalingGroupName=group)["LifecycleHooks"]
@@ -157,5 +164,6 @@ def _group(found: "AutoScalingGroupTypeDef") -> Controller:
                 for one in found.get("Instances", [])
             ),
             warm_pool="WarmPoolConfiguration" in found,
+            rebalances=found.get("CapacityRebalance", False),
         )
     )

@@ -68,6 +68,9 @@ class NodeGroupCapacity:
             seen = neutral.with_parked(replace(seen, instances=found))
         if Part.MAKE in parts and node_group is not None:
             seen = replace(seen, make=self._make(node_group))
+        if Part.INTERRUPTIONS in parts and self._lab.pools[pool].spot:
+            known_ids = [instance.id for instance in seen.instances]
+            seen = replace(seen, interruptions=self.instances.taken(known_ids, name))
         if Part.CHANGE in parts:
             update = self.nodegroups.rolling(name)
             seen = replace(seen, change=neutral.replacing(update)) if update else seen
@@ -87,6 +90,8 @@ class NodeGroupCapacity:
         Returns EKS's update id.
         """
         name, group = self._name(pool), seen.controller
+        if size and group is not None and group.rebalances and self._lab.pools[pool].spot:
+            self.autoscaling.keep_at_risk(group.name)
         if maximum is not None:
             return self.nodegroups.bound(name, maximum, size)
         behind = group is not None and group.size < size

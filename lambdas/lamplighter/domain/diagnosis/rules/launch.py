@@ -222,7 +222,8 @@ def _attempts(snapshot: Snapshot) -> list[LaunchAttempt]:
 def _by_figures(snapshot: Snapshot) -> Iterator[Refusal]:
     """Where no system gives a reason: a quota that is too small, or a subnet without a free address."""
     known = instance_types.gpu_type(snapshot.instance_type)
-    code = instance_types.quota_code(snapshot.instance_type)
+    spot = text(snapshot.nodegroup, "capacityType") == "SPOT"
+    code = instance_types.quota_code(snapshot.instance_type, spot=spot)
     for quota in snapshot.listed("aws", "quotas"):
         value = number(quota, "Value")
         needed = known.vcpus * snapshot.wanted_nodes if known else None

@@ -23,7 +23,7 @@ _CAUSES: Mapping[InterruptionCause, Reason] = {
 
 def interruptions(facts: PoolFacts) -> Iterator[Breach]:
     """Nodes that were interrupted in a lease. Which of several leases had the node is not known."""
-    for found in facts.seen.interruptions:
+    for found in () if facts.on_interruption else facts.seen.interruptions:
         leases = [lease for lease in facts.leases if lease.in_force(facts.now) and lease.opens <= found.at]
         if not leases:
             continue
