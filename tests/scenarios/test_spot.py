@@ -121,3 +121,14 @@ def test_a_taken_node_is_replaced_and_proven_and_the_receipt_is_exact(market: La
     assert receipt["purchase"]["on_demand_where_unknown"] is False
     assert paid(receipt) == exact(market, receipt)
     assert paid(receipt) < Fraction(2 * receipt["node_seconds"], 3600), "less than on demand"
+
+
+def test_a_rebalance_recommendation_takes_no_leased_node(market: LabDay) -> None:
+    lease, nodes = opened(market)
+
+    market.cloud.aws.moto_additions.instance_events.recommend_rebalance(nodes[0])
+    market.clock.sleep(900)
+
+    assert {*market.live()} == {*nodes}
+    assert market.command("close", "class", "--yes").code == 0
+    market.until_state(lease.id, LeaseState.CLOSED)
