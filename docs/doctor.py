@@ -77,7 +77,7 @@ DESCRIPTIONS = {
     ),
     "quota-p": CheckDescription(
         "the quota of running On-Demand P instances (L-417A185B)",
-        "the same for P instances",
+        "the same for such instances",
         "servicequotas:GetServiceQuota",
     ),
     "quota-disks": CheckDescription(
@@ -193,7 +193,7 @@ DESCRIPTIONS = {
         "servicequotas:GetServiceQuota",
     ),
     "quota-p-spot": CheckDescription(
-        "the quota of P Spot Instance requests (L-7212CCBC), in a lab with `buy: spot`",
+        "the quota of P4, P3 and P2 Spot Instance requests (L-7212CCBC), in a lab with `buy: spot`",
         "the same for P instances",
         "servicequotas:GetServiceQuota",
     ),

@@ -127,10 +127,13 @@ def choice_notes(lab: Lab) -> Iterator[str]:
 
 
 def _order(pool: Pool) -> str:
-    """EKS's On-Demand allocation is `prioritized` (EKS user guide, managed-node-groups).
+    """EKS's On-Demand allocation is `prioritized`, its Spot allocation `price-capacity-optimized` (EKS user guide,
+    managed-node-groups).
 
     Karpenter, of which Auto Mode is made, launches On-Demand nodes by `lowest-price` (https://karpenter.sh/v1.14/faq/).
     """
+    if pool.spot:
+        return f"EC2 chooses among {', '.join(pool.types)} by free capacity and price, whatever their order"
     if pool.has("group"):
         return f"EKS tries {', then '.join(pool.types)} for each node"
     return (

@@ -121,7 +121,8 @@ def architecture(name: str) -> str | None:
 QUOTA_CODES = {"g_and_vt_vcpus": "L-DB2E81BA", "p_vcpus": "L-417A185B"}
 """Service Quotas' codes for running On-Demand instances of these families, in vCPUs; the same in every region."""
 SPOT_QUOTA_CODES = {"g_and_vt_spot_vcpus": "L-3819A6DF", "p_spot_vcpus": "L-7212CCBC"}
-"""The same for Spot Instance requests, which have quotas of their own."""
+"""The same for Spot Instance requests, which have quotas of their own. Those of P5 and later types are not looked at
+(https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html)."""
 DISK_QUOTA = "L-7A658B76"
 """EBS's quota of storage of gp3 volumes in a region, in TiB."""
 
@@ -134,4 +135,6 @@ def quota_code(name: str, *, spot: bool = False) -> str | None:
 def quota(name: str, *, spot: bool = False) -> str | None:
     """Which of the lab's quotas a GPU type counts against."""
     family = "g_and_vt" if name.startswith(("g", "vt")) else "p" if name.startswith("p") else None
+    if spot and family == "p" and not name.startswith(("p2", "p3", "p4")):
+        return None
     return family and f"{family}_spot_vcpus" if spot else family and f"{family}_vcpus"

@@ -78,7 +78,7 @@ class Quotas(Part):
     p_spot_vcpus: int | None = Field(
         None,
         ge=0,
-        description="All P Spot Instance Requests (L-7212CCBC), for pools with buy: spot.",
+        description="All P4, P3 and P2 Spot Instance Requests (L-7212CCBC), for pools with buy: spot.",
         examples=[96],
         json_schema_extra=unit("vCPUs"),
     )

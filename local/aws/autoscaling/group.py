@@ -156,10 +156,15 @@ class Group:
             "Overrides": [{"InstanceType": name} for name in self.types],
         }
         # EKS user guide, managed-node-groups: On-Demand is `prioritized`, by the order of the types.
-        distribution = {
+        distribution: Document = {
             "OnDemandAllocationStrategy": "prioritized",
             "OnDemandPercentageAboveBaseCapacity": 100,
         }
+        if self.spot:
+            distribution = {
+                "SpotAllocationStrategy": "price-capacity-optimized",
+                "OnDemandPercentageAboveBaseCapacity": 0,
+            }
         policy = {"LaunchTemplate": template, "InstancesDistribution": distribution}
         return {"MixedInstancesPolicy": policy}
 

@@ -93,7 +93,7 @@ class Reservations:
         self._expect_end(made)
 
     def extend(self, reservation: str, ends: datetime) -> None:
-        """Moves its end, as an extension does that is paid."""
+        """Moves its end, as an extension does that is paid. EKS moves its scheduled action with it [est]."""
         self._known[reservation].ends = ends
         self._expect_end(self._known[reservation])
 
@@ -142,7 +142,9 @@ class Reservations:
         def status(response: EC2Response) -> ActionResult:
             response.error_on_dryrun()
             filters: Mapping[str, Sequence[str]] = response._filters_from_querystring()  # noqa: SLF001
-            return ActionResult({"CapacityBlockStatuses": reservations.statuses(filters)})
+            for name in filters.keys() - {"interconnect-status"}:
+                raise EC2ClientError("InvalidParameterValue", f"The filter '{name}' is invalid")
+            return ActionResult({"CapacityBlockStatuses": reservations.statuses()})
 
         names: Any = EC2Response
         names.describe_capacity_reservations = described
@@ -157,20 +159,19 @@ class Reservations:
         now = self._clock.now()
         return [one.document(now) for one in self._known.values() if not ids or one.id in ids]
 
-    def statuses(self, filters: Mapping[str, Sequence[str]]) -> list[Document]:
-        """What DescribeCapacityBlockStatus says of blocks."""
-        wanted = filters.get("capacity-reservation-id")
-        return [
-            {
-                "CapacityBlockId": f"cb-{one.id[3:]}",
+    def statuses(self) -> list[Document]:
+        """What DescribeCapacityBlockStatus says of all blocks."""
+        blocks: list[Document] = []
+        for one in self._known.values():
+            counts = {
                 "TotalCapacity": one.count,
                 "TotalAvailableCapacity": one.available,
                 "TotalUnavailableCapacity": one.unavailable,
-                "InterconnectStatus": "ok",
             }
-            for one in self._known.values()
-            if one.type == BLOCK and (not wanted or one.id in wanted)
-        ]
+            status = {"CapacityReservationId": one.id, **counts}
+            block = {"CapacityBlockId": f"cb-{one.id[3:]}", "InterconnectStatus": "ok", **counts}
+            blocks += [{**block, "CapacityReservationStatuses": [status]}] * (one.type == BLOCK)
+        return blocks
 
     def _expect_end(self, block: CapacityReservation) -> None:
         if block.type != BLOCK or block.ends is None:

@@ -342,7 +342,7 @@ class Permissions:
         entries = f"access-entry/{self._names.cluster}/role/*"
         return [
             *self.seeing_locks("iam:ListAttachedRolePolicies"),
-            self._seeing_the_spot_role(),
+            *self._seeing_the_spot_role(),
             *self.seeing_the_queue(),
             Grants(
                 ["eks:DescribeAccessEntry"],
@@ -352,8 +352,8 @@ class Permissions:
         ]
 
     @staticmethod
-    def _seeing_the_spot_role() -> Grants:
-        return Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")])
+    def _seeing_the_spot_role() -> list[Grants]:
+        return [Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")])]
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""
@@ -367,6 +367,11 @@ class Permissions:
             Grants(["ssm:GetParameter"], [self._names.arn("ssm", f"parameter{bootstrap.VERSION}")]),
             Grants(["servicequotas:GetServiceQuota"], quotas),
             Grants(["freetier:GetAccountPlanState"], ["*"], wide="An account has one plan."),
+            *(
+                self._seeing_the_spot_role()
+                if self._lab.spot_pools and not self._lab.pools_with("node pool")
+                else []
+            ),
             self.reaching_the_cluster(),
             *self.capacity.describing(),
             Grants(

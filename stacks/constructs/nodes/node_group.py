@@ -2,9 +2,9 @@
 
 Instance type and disk are in the launch template. On the group itself a change of them would replace the group, and a
 group with a fixed name cannot be replaced. Several types are on the group nevertheless: a template names one. EKS tries
-them in their order (https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html). An image of the user's
-is in the template too: EKS then takes neither image type nor version. The template has no tag that a lab may change:
-EKS refuses an update of template and tags together, and a new template replaces every node.
+On-Demand ones in their order (https://docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html). An image of
+the user's is in the template too: EKS then takes neither image type nor version. The template has no tag that a lab may
+change: EKS refuses an update of template and tags together, and a new template replaces every node.
 """
 
 from collections.abc import Sequence

@@ -60,3 +60,10 @@ def test_only_those_who_meter_read_prices_and_only_the_guard_reads_requests(spot
     assert len(readers(template, SPOT_READS[1])) == 2
     assert len(readers(template, SPOT_READS[0])) == 1
     assert readers(template, SPOT_READS[0]) < readers(template, SPOT_READS[1])
+
+
+def test_the_doctor_reads_whether_the_account_has_the_role_of_spot(
+    spot: Assembly, controller: Template
+) -> None:
+    assert len(readers(spot.template("gpu-lab-controller"), "AWSServiceRoleForEC2Spot")) == 1
+    assert not readers(controller, "AWSServiceRoleForEC2Spot")

@@ -19,7 +19,15 @@ SERVICES = (
     "stepfunctions", "sts",
 )  # fmt: skip
 #: What names the very things that are asked for: there are no more of them than names.
-NAMED = {"AutoScalingGroupNames", "GroupIds", "InstanceIds", "StackName", "SubnetIds", "Versions"}
+NAMED = {
+    "AutoScalingGroupNames",
+    "CapacityReservationIds",
+    "GroupIds",
+    "InstanceIds",
+    "StackName",
+    "SubnetIds",
+    "Versions",
+}
 #: What reads page after page by itself, or a few of them only.
 BY_HAND = {
     (

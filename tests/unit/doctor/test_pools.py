@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lamplighter.data import prices
+from lamplighter.data.instance_types import quota_code
 from lamplighter.domain.doctor.facts import Facts, PoolGroup, Trail
 from lamplighter.domain.doctor.line import Judgement, LineOutcome, Unread, unknown, unwell, well
 from lamplighter.domain.money.price import Price, Source
@@ -300,6 +301,11 @@ def test_a_spot_pool_counts_against_the_quotas_of_spot_and_against_no_other() ->
         LineOutcome.NOT_OK,
         True,
     )
+
+
+@pytest.mark.parametrize(("kind", "code"), [("p4d.24xlarge", "L-7212CCBC"), ("p5.48xlarge", None)])
+def test_the_spot_quota_of_older_p_types_is_not_that_of_p5(kind: str, code: str | None) -> None:
+    assert quota_code(kind, spot=True) == code
 
 
 def test_without_the_role_of_spot_no_spot_pool_opens() -> None:

@@ -39,6 +39,8 @@ def test_a_lab_without_a_reservation_is_written_as_before_there_were_any() -> No
     ("pools: {gpu: {reservation_type: capacity-block}}", f"pools.gpu.reservation_type: {WITHOUT}"),
     (f"cluster: {{existing: theirs}}\npools: {{gpu: {{existing: gpu, {RESERVED}}}}}",
      "pools.gpu.buy: is reserved, but the template of an existing pool says how its nodes are bought; leave it out"),
+    (f"pools: {{gpu: {{{RESERVED}, zones: [0, 2]}}}}",
+     "pools.gpu.zones: are 2, and a reservation is in one zone; write zone_index in their place"),
     (of_karpenter(RESERVED), f"pools.gpu.buy: {OF_A_GROUP.format(kind='karpenter')}"),
     (of_auto_mode(RESERVED), f"pools.gpu.buy: {OF_A_GROUP.format(kind='auto-mode')}"),
     (f'pools: {{gpu: {{{BLOCK}, price_per_hour: "1"}}}}',

@@ -12,7 +12,8 @@ KARPENTER = "cluster: {karpenter: {version: 1.14.3}}\n"
     ("pools: {gpu: {buy: spot}}", []),
     ("pools: {gpu: {buy: spot, on_interruption: fewer}}", []),
     ("pools: {gpu: {buy: spot, instance_type: p4d.24xlarge, efa: true}}", []),
-    ("pools: {gpu: {buy: sopt}}", ['pools.gpu.buy: is "sopt", write one of on-demand, spot; the nearest is spot']),
+    ("pools: {gpu: {buy: sopt}}", [
+        'pools.gpu.buy: is "sopt", write one of on-demand, spot, reserved; the nearest is spot']),
     ("pools: {gpu: {on_interruption: fewer}}", [
         "pools.gpu.on_interruption: is fewer, but AWS takes no node back here; leave it out, or write buy: spot"]),
     ("cluster: {existing: c}\npools: {gpu: {existing: g, buy: spot}}", [

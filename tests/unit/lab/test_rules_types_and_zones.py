@@ -104,6 +104,8 @@ def test_a_lease_is_held_at_the_dearest_and_each_type_paid_at_its_own_price() ->
 
 
 @pytest.mark.parametrize(("text", "said"), [
+    (of_a_group(f"{TYPES}, buy: spot"),
+     "EC2 chooses among g6.xlarge, g5.xlarge by free capacity and price, whatever their order; each node is paid"),
     (of_a_group(TYPES), "EKS tries g6.xlarge, then g5.xlarge for each node; each node is paid at the price of its own"),
     (of_karpenter(TYPES), "Karpenter starts the cheapest of g6.xlarge, g5.xlarge that EC2 has, whatever their order"),
     (of_auto_mode(TYPES), "EKS Auto Mode starts the cheapest of g6.xlarge, g5.xlarge that EC2 has"),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.leases.lease import Lease, LeaseState
+from lamplighter.domain.leases.lease import Lease, LeaseState, MovedLease
 from lamplighter.domain.money.node_time import NodeTime
 from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, persons, usd
 
@@ -42,6 +42,9 @@ MORE: dict[str, tuple[Any, object]] = {
     "run": ("open-1", "open-1"),
     "kept": ("bob", "bob"),
     "replaced": (("i-1", "i-2"), ["i-1", "i-2"]),
+    "moved_to": (MovedLease("big", "cli-2"), {"pool": "big", "lease": "cli-2"}),
+    "moved_from": (MovedLease("old", "cli-0"), {"pool": "old", "lease": "cli-0"}),
+    "taken": (("i-3",), ["i-3"]),
 }
 """What a lease may have, and how that is written."""
 NOTHING_MORE = {**dict.fromkeys(MORE), "generation": 0, "period": "", "order": 0, "missing": 0}

@@ -26,7 +26,7 @@ def test_a_kind_that_says_no_more_is_routed_and_neither_pages_nor_pings() -> Non
 
 @pytest.mark.parametrize("kind", [kind.name for kind in KINDS])
 def test_a_notice_that_says_nothing_of_itself_pings_only_if_its_kind_always_does(kind: str) -> None:
-    assert pings(kind) is (kind in {"degraded", "failed", "leaked", "short", "unfilled"})
+    assert pings(kind) is (kind in {"degraded", "failed", "leaked", "short", "taken", "unfilled"})
 
 
 def test_every_kind_has_one_row_and_a_sentence() -> None:
@@ -62,5 +62,5 @@ def test_slack_pings_for_what_cannot_wait_only(kind: str, about: dict[str, bool]
 
 def test_nothing_but_these_ever_pings() -> None:
     everything = {"planned": True, "not_opening": True, "late": True, "in_use": True}
-    pinged = "degraded ends-early failed foreseen leaked missed open refused short unfilled warned"
+    pinged = "degraded ends-early failed foreseen leaked missed open refused short taken unfilled warned"
     assert " ".join(sorted(kind for kind in NAMES if pings(kind, **everything))) == pinged

@@ -46,6 +46,11 @@ def _alone(path: Path, pool: Pool) -> Iterator[Misfit]:
     if len(pool.types) > 1:
         text = f"are {len(pool.types)}, and a reservation has one type; write instance_type in their place"
         yield Misfit((*path, "instance_types"), text, _reads(path))
+    if len(pool.zone_indexes) > 1:
+        text = (
+            f"are {len(pool.zone_indexes)}, and a reservation is in one zone; write zone_index in their place"
+        )
+        yield Misfit((*path, "zones"), text, _reads(path))
 
 
 def _reads(path: Path, *also: str) -> tuple[Path, ...]:

@@ -22,6 +22,7 @@ CLUSTER_TAG = "eks:eks-cluster-name"
 AUTO_SCALING_GROUP = "aws:autoscaling:groupName"
 TAKEN = (
     "marked-for-termination",
+    "instance-terminated-by-experiment",
     "instance-terminated-by-price",
     "instance-terminated-by-service",
     "instance-terminated-capacity-oversubscribed",

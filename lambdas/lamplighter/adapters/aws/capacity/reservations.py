@@ -40,17 +40,22 @@ class Reservations:
                 if error_code(error) in UNKNOWN:
                     return None
                 raise
-        found = described["CapacityReservations"]
-        return _reservation(found[0]) if found else None
+        # EC2 names what it does not know by an error. Without it, an answer about nothing or another one is no answer.
+        (found,) = described["CapacityReservations"]
+        if found["CapacityReservationId"] != reservation:
+            raise ValueError("EC2 answered about another reservation")
+        return _reservation(found)
 
     def unavailable(self, block: str) -> int | None:
         """How many instances of a Capacity Block cannot be started now; None where EC2 does not say."""
         with outside("ec2:DescribeCapacityBlockStatus", block):
-            described = self._ec2.describe_capacity_block_status(
-                Filters=[{"Name": "capacity-reservation-id", "Values": [block]}]
-            )
-        found = [one.get("TotalUnavailableCapacity") for one in described["CapacityBlockStatuses"]]
-        counts = [_count(one) for one in found if one is not None]
+            pages = self._ec2.get_paginator("describe_capacity_block_status").paginate()
+            blocks = [one for page in pages for one in page["CapacityBlockStatuses"]]
+        # EC2 selects blocks by the block's own id alone, and lists the reservations of each.
+        found = [one for each in blocks for one in each.get("CapacityReservationStatuses", [])]
+        counts = [
+            _count(one["TotalUnavailableCapacity"]) for one in found if one["CapacityReservationId"] == block
+        ]
         return sum(counts) if counts else None
 
 

@@ -1,0 +1,58 @@
+"""What EC2 answers about a reservation is that reservation, or it is not known: a lease's hours hang on it."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import boto3
+import pytest
+
+from lamplighter.adapters.aws.capacity.reservations import Reservations
+from lamplighter.errors import OutsideFailed
+
+NAMED = "cr-0123456789abcdef0"
+FOUND: dict[str, Any] = {
+    "CapacityReservationId": NAMED,
+    "State": "active",
+    "InstanceType": "g5.xlarge",
+    "AvailabilityZone": "ap-northeast-2a",
+    "TotalInstanceCount": 2,
+    "InstanceMatchCriteria": "targeted",
+    "EndDateType": "unlimited",
+    "CreateDate": datetime(2026, 11, 1, tzinfo=UTC),
+}
+
+
+class Ec2:
+    """EC2 that answers one thing."""
+
+    exceptions = boto3.client("ec2", region_name="eu-west-1").exceptions
+
+    def __init__(self, answer: list[dict[str, Any]]) -> None:
+        self._answer = answer
+
+    def describe_capacity_reservations(self, **_: object) -> dict[str, Any]:
+        return {"CapacityReservations": self._answer}
+
+
+def read(*answer: dict[str, Any]) -> object:
+    ec2: Any = Ec2(list(answer))
+    return Reservations(ec2).read(NAMED)
+
+
+def test_the_reservation_is_read() -> None:
+    assert read(FOUND) is not None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [],
+        [FOUND, FOUND],
+        [{**FOUND, "CapacityReservationId": "cr-fedcba98765432100"}],
+        [{**FOUND, "TotalInstanceCount": 10**18}],
+        [{**FOUND, "EndDateType": "limited"}],
+    ],
+)
+def test_an_odd_answer_does_not_mean_that_the_reservation_is_gone(answer: list[dict[str, Any]]) -> None:
+    with pytest.raises(OutsideFailed):
+        read(*answer)
