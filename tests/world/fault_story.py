@@ -44,6 +44,19 @@ LAB: Json = {
     "slack": SLACK,
     "events": EVENTS,
 }
+RESERVED = "reserved"
+"""In the place of a kind: a node group that is bought from a Capacity Block."""
+BLOCK: Json = {
+    "CapacityReservationId": "cr-0123456789abcdef0",
+    "ReservationType": "capacity-block",
+    "State": "active",
+    "InstanceType": "g4dn.xlarge",
+    "AvailabilityZone": "ap-northeast-2a",
+    "TotalInstanceCount": 2,
+    "StartDate": START - timedelta(days=1),
+    "EndDateType": "limited",
+    "EndDate": START + timedelta(days=1),
+}
 FAILSAFE_DONE = timedelta(minutes=55)
 """From the end of the last window to a time at which even the last rail of each kind has ended every node."""
 BY_HAND = timedelta(minutes=17)
@@ -54,10 +67,19 @@ class Evening:
     """One evening. `kinds` are those of the pools gpu and big; `faults` begin before the first lease, or `late`."""
 
     def __init__(self, kinds: tuple[str, str], faults: Sequence[Fault] = (), *, late: bool = False) -> None:
-        lab = of_kinds(LAB, kinds) if kinds != (NODE_GROUPS, NODE_GROUPS) else LAB
+        self.kinds = {pool: _kind(kind) for pool, kind in zip(POOLS, kinds, strict=True)}
+        lab = of_kinds(LAB, tuple(self.kinds.values())) if kinds != (NODE_GROUPS, NODE_GROUPS) else LAB
+        for pool, kind in zip(POOLS, kinds, strict=True):
+            if kind == RESERVED:
+                lab["pools"][pool] |= {
+                    "buy": "reserved",
+                    "reservation": BLOCK["CapacityReservationId"],
+                    "reservation_type": "capacity-block",
+                }
+                del lab["pools"][pool]["price_per_hour"]
         self.world = World(lab, START, 3)
+        self.world.supply.services["ec2"].reservations[BLOCK["CapacityReservationId"]] = BLOCK  # type: ignore[attr-defined]
         self.play = Play(self.world, 3)
-        self.kinds = dict(zip(POOLS, kinds, strict=True))
         self.faults, self.late = tuple(faults), late
 
     def broken(self) -> list[str]:
@@ -125,3 +147,7 @@ class Evening:
 def names_of(pool: str) -> tuple[str, ...]:
     """By what a call names a pool: its group, its NodePool, its part of the ledger, its failsafe."""
     return f"gpu-lab-ng-{pool}", f"gpu-lab-{pool}", f"POOL#{pool}", f"failsafe-{pool}"
+
+
+def _kind(kind: str) -> str:
+    return NODE_GROUPS if kind == RESERVED else kind

@@ -12,10 +12,12 @@ import pytest
 
 from tests.lengths import SEED
 from tests.properties.histories import histories
-from tests.world.fault_story import Evening, names_of
+from tests.world.fault_story import RESERVED, Evening, names_of
 from tests.world.faults import Fault, kinds
 
-KINDS_OF_POOLS = (("karpenter", "node-group"), ("node-group", "node-group"), ("auto-mode", "karpenter"))
+KINDS_OF_POOLS = (
+    ("karpenter", "node-group"), ("node-group", "node-group"), ("auto-mode", "karpenter"), (RESERVED, "karpenter"),
+)  # fmt: skip
 BRIEF, PARTS = 12, 10
 EVENINGS = histories(BRIEF, share=4)
 ONE_IN = 4
