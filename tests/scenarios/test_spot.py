@@ -23,6 +23,7 @@ slack: {channel: C0123456789, team: T0123456789}
 guard: {idle_after: "off"}
 pools:
   class: {instance_type: g5.xlarge, max_nodes: 2, buy: spot}
+  lean: {instance_type: g5.xlarge, max_nodes: 2, buy: spot, on_interruption: fewer}
 """
 SECONDS = timedelta(seconds=10)
 
@@ -42,7 +43,8 @@ def opened(day: LabDay) -> tuple[Lease, tuple[str, ...]]:
 def take(day: LabDay, *instances: str) -> datetime:
     for instance in instances:
         day.cloud.aws.moto_additions.instance_events.interrupt(instance)
-    return day.now
+    # The ledger has milliseconds.
+    return day.now - timedelta(seconds=1)
 
 
 def heard(day: LabDay, since: datetime, instance: str) -> None:
@@ -121,6 +123,43 @@ def test_a_taken_node_is_replaced_and_proven_and_the_receipt_is_exact(market: La
     assert receipt["purchase"]["on_demand_where_unknown"] is False
     assert paid(receipt) == exact(market, receipt)
     assert paid(receipt) < Fraction(2 * receipt["node_seconds"], 3600), "less than on demand"
+
+
+def test_all_nodes_at_once_come_again(market: LabDay) -> None:
+    lease, nodes = opened(market)
+    begun = market.now
+    market.clock.sleep(600)
+
+    noticed = take(market, *nodes)
+    heard(market, noticed, nodes[0])
+    market.until(
+        "other nodes run",
+        lambda sample: len({*sample.kubernetes_nodes}) == 2 and not {*sample.instances} & {*nodes},
+        timedelta(minutes=30),
+    )
+
+    assert {*market.lease(lease.id).taken} == {*nodes}
+    assert paid(closed(market, lease)) > 0
+    assert market.entries(begun, "breach") == []
+
+
+def test_a_lean_lease_goes_on_with_fewer(market: LabDay) -> None:
+    day = LabDay(market.cloud, "lean")
+    lease, (gone, stays) = opened(day)
+    held = lease.hold
+    day.clock.sleep(900)
+
+    noticed = take(day, gone)
+    heard(day, noticed, gone)
+    day.until("one node is left", lambda sample: sample.instances == (stays,), timedelta(minutes=10))
+
+    day.clock.sleep(1200)
+    assert day.live() == (stays,)
+    now = day.lease(lease.id)
+    assert (now.nodes, now.taken, now.hold < held) == (1, (gone,), True)
+    receipt = closed(day, lease)
+    assert paid(receipt) == exact(day, receipt)
+    assert day.entries(noticed, "breach") == []
 
 
 def test_a_rebalance_recommendation_takes_no_leased_node(market: LabDay) -> None:
