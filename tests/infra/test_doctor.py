@@ -34,8 +34,13 @@ def test_the_doctor_may_make_every_call_that_its_reference_names(controller: Tem
     reference = (CHECKOUT / "docs" / "reference" / "operation" / "doctor.md").read_text("utf-8")
     named = set(re.findall(r"\b(?:autoscaling|cloudtrail|ec2|eks):[A-Z]\w+", reference))
     may = set(allowed(controller, "gpu-lab-ap-northeast-2-doctor"))
-    # Of a cluster that is still to be created, and of NodePools, which this lab has not.
-    assert named - may == {"ec2:DescribeAvailabilityZones", "eks:DescribeAccessEntry"}
+    # Of a cluster that is still to be created, and of NodePools and reservations, which this lab has not.
+    assert named - may == {
+        "ec2:DescribeAvailabilityZones",
+        "ec2:DescribeCapacityBlockStatus",
+        "ec2:DescribeCapacityReservations",
+        "eks:DescribeAccessEntry",
+    }
 
 
 def test_the_doctor_sees_the_cluster_through_a_group_of_its_own_and_changes_nothing(

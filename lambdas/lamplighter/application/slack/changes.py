@@ -11,7 +11,6 @@ from lamplighter.application.slack.context import RequestContext
 from lamplighter.application.slack.room import kept, opened, room
 from lamplighter.domain.commands import meant, orders
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
-from lamplighter.domain.granting import fallback
 from lamplighter.domain.leases.allowance import Allowance
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
@@ -134,6 +133,9 @@ def keep(context: RequestContext, wants: Understood) -> SlackAnswer | None:
 
 def move(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     """Move a lease without nodes to a fallback pool, by the button that offered it; once, whoever presses it."""
+    # Loaded only for such a button: everybody waits for Slack's function to start.
+    from lamplighter.domain.granting import fallback  # noqa: PLC0415
+
     to, lease = wants.said.pool, next((one for one in context.all_leases() if one.id == wants.what), None)
     lab, now = context.slack_services.lab, context.slack_services.now()
     # The lab decides whether nodes came: at this moment it may try for them.

@@ -134,7 +134,7 @@ def test_a_fault_of_another_pool_changes_nothing(lab):
 
 def test_the_full_spot_quota_has_a_code_of_its_own(lab):
     lab.moto_additions.faults.quota(0)
-    assert lab.errors(lab.fleet(spot=True))[0] == ("MaxSpotInstanceCountExceeded", ZONES[0])
+    assert {code for code, _ in lab.errors(lab.fleet(spot=True))} == {"MaxSpotInstanceCountExceeded"}
 
 
 def test_a_fleet_of_three_takes_what_there_is(lab):
