@@ -102,6 +102,14 @@ class LabDay:
         )
         return Said(done.returncode, done.stdout, done.stderr)
 
+    def doctor(self) -> dict[str, Any]:
+        """The monthly visit of the doctor's function, with its own rights."""
+        request = {"FunctionName": f"{self.cloud.lab.name}-doctor", "Payload": b"{}"}
+        reply = self.cloud.aws.around.call("lambda", "invoke", request)
+        assert "FunctionError" not in reply, self.cloud.logs(f"{self.cloud.lab.name}-doctor")
+        visit: dict[str, Any] = json.loads(reply["Payload"].read())
+        return visit
+
     def beside(self, work: Callable[[], Done]) -> BackgroundTask[Done]:
         """Runs something while people do something else."""
         return BackgroundTask(self.clock, "beside", work)

@@ -104,3 +104,9 @@ def test_its_receipt_says_that_it_was_prepaid(block: LabDay) -> None:
 
 def move_end(day: LabDay, ends: datetime) -> None:
     day.cloud.aws.moto_additions.reservations.extend(BLOCK, ends)
+
+
+def test_the_doctor_reads_both_reservations(gpu: LabDay) -> None:
+    visit = gpu.doctor()
+
+    assert "reservation" not in visit["not_known"], visit

@@ -171,3 +171,9 @@ def test_a_rebalance_recommendation_takes_no_leased_node(market: LabDay) -> None
     assert {*market.live()} == {*nodes}
     assert market.command("close", "class", "--yes").code == 0
     market.until_state(lease.id, LeaseState.CLOSED)
+
+
+def test_the_doctor_knows_the_quota_and_the_role_of_spot(market: LabDay) -> None:
+    visit = market.doctor()
+
+    assert not {name for name in visit["not_known"] if "spot" in name}, visit

@@ -353,7 +353,9 @@ class Permissions:
 
     @staticmethod
     def _seeing_the_spot_role() -> list[Grants]:
-        return [Grants(["iam:GetRole"], [_role_arn(f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}")])]
+        # Of a role that does not exist IAM knows no path.
+        names = (f"aws-service-role/spot.amazonaws.com/{SPOT_ROLE}", SPOT_ROLE)
+        return [Grants(["iam:GetRole"], [_role_arn(name) for name in names])]
 
     def examining(self, slack_secret: str | None = None) -> list[Grants]:
         """The doctor's calls. Only the value of the Slack secret shows whether it is filled in."""

@@ -229,3 +229,34 @@ def test_a_lease_that_got_its_nodes_stays_whoever_presses() -> None:
 
         assert [leases("gpu")[0].moved_to, leases("other")] == [None, []]
         assert broken(played) == []
+
+
+TEACHERS = {"members": [TEACHER], "may": ["open", "extend"]}
+
+
+def test_an_extension_while_a_move_waits_is_kept_by_the_lease_that_moves() -> None:
+    wide = {"budget": {"amount": "100", "period": "day"}, "longest_lease": "8h"}
+    slack = {"roles": {"teachers": {**TEACHERS, "max_nodes": 4, "longest": "8h"}}}
+    with short("gpu", pools=ASKS, slack=slack, guard=wide) as (world, played):
+        until(world, OPENS + 20 * MINUTE)
+        while not leases("gpu")[0].wanted:
+            world.run(timedelta(seconds=5))
+        [left] = leases("gpu")
+        played.chat.presses(TEACHER, "move", p="other", l=left.id)
+        world.run(timedelta(seconds=20))
+        played.chat.types(TEACHER, f"extend {left.id} 1h")
+        world.run(15 * MINUTE)
+
+        [taken] = leases("other")
+        assert taken.closes == left.closes + HOUR
+        assert broken(played) == []
+
+
+def test_a_button_opens_no_pool_that_a_role_excludes() -> None:
+    slack = {"roles": {"teachers": {**TEACHERS, "pools": ["gpu"], "max_nodes": 2, "longest": "2h"}}}
+    with short("gpu", pools=ASKS, slack=slack) as (world, played):
+        until(world, OPENS + 20 * MINUTE)
+        played.chat.presses(TEACHER, "move", p="other", l=leases("gpu")[0].id)
+        assert "Not allowed" in played.chat.said[-1]
+        world.run(15 * MINUTE)
+        assert leases("other") == []

@@ -5,7 +5,9 @@ from typing import Any
 
 import boto3
 import pytest
+from botocore.stub import Stubber
 
+from lamplighter.adapters.aws.capacity.instances import TAKEN, Instances
 from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.errors import OutsideFailed
 
@@ -51,8 +53,25 @@ def test_the_reservation_is_read() -> None:
         [{**FOUND, "CapacityReservationId": "cr-fedcba98765432100"}],
         [{**FOUND, "TotalInstanceCount": 10**18}],
         [{**FOUND, "EndDateType": "limited"}],
+        [{**FOUND, "EndDateType": "limited", "EndDate": datetime(9999, 12, 31, tzinfo=UTC)}],
+        [{**FOUND, "CreateDate": datetime(1, 1, 1, tzinfo=UTC)}],
     ],
 )
 def test_an_odd_answer_does_not_mean_that_the_reservation_is_gone(answer: list[dict[str, Any]]) -> None:
     with pytest.raises(OutsideFailed):
         read(*answer)
+
+
+def test_a_spot_request_without_a_status_hides_no_other() -> None:
+    at = datetime(2026, 11, 20, tzinfo=UTC)
+    requests = [
+        {"InstanceId": "i-1"},
+        {"InstanceId": "i-1", "Status": {"Code": TAKEN[0]}},
+        {"InstanceId": "i-2", "Status": {"Code": TAKEN[0], "UpdateTime": at}},
+    ]
+    ec2 = boto3.client("ec2", region_name="eu-west-1")
+    with Stubber(ec2) as stub:
+        stub.add_response("describe_spot_instance_requests", {"SpotInstanceRequests": requests})
+        found = Instances(ec2).taken(["i-1", "i-2"], "gpu")
+
+    assert [(one.claim, one.at) for one in found] == [("i-2", at)]

@@ -9,7 +9,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from lamplighter.adapters.aws.capacity.spot_prices import DEAREST, LONGEST, SpotPrices
+from lamplighter.adapters.aws.capacity.spot_prices import DEAREST, LONGEST, MOST_PAGES, SpotPrices
 from lamplighter.domain.billing.metering import Grant, NodeLife, meter
 from lamplighter.domain.billing.receipt import node_lives, purchase
 from lamplighter.domain.leases.terms import terms
@@ -113,8 +113,27 @@ def test_prices_of_other_types_and_zones_count_for_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    "price", ["", "-1", "NaN", "Infinity", "1e400", "0" * (LONGEST + 1), str(DEAREST + 1), "x"]
+    "price",
+    [
+        "",
+        "-1",
+        "NaN",
+        "Infinity",
+        "1e400",
+        "1E-99999",
+        " 1 ",
+        "1_0",
+        "\u0669",
+        "0" * (LONGEST + 1),
+        str(DEAREST + 1),
+        "x",
+    ],
 )
 def test_an_odd_price_is_no_price(price: str) -> None:
     with pytest.raises(OutsideFailed):
         answered([change(price)])
+
+
+def test_pages_that_never_end_are_no_answer() -> None:
+    with pytest.raises(OutsideFailed):
+        answered(*([[]] * (MOST_PAGES + 1)))

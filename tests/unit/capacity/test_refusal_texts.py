@@ -63,3 +63,12 @@ def test_a_local_zone_is_a_zone() -> None:
     text = refused("g4dn.2xlarge", "us-west-2-lax-1a", "us-west-2-lax-1b")
     assert available(text).zones == ("us-west-2-lax-1b",)
     assert "left in us-west-2-lax-1a;" in str(of_refusal(LaunchRefusal(LaunchCause.NO_CAPACITY, text)))
+
+
+def test_a_text_of_any_length_is_read_as_far_as_aws_writes() -> None:
+    offer = (
+        "You can currently get g5.xlarge capacity by not specifying an Availability Zone in your request or choosing"
+        " ap-northeast-2c."
+    )
+    assert available(offer).zones == ("ap-northeast-2c",)
+    assert available("aa-" * 2_000 + offer).zones == ()

@@ -2,10 +2,12 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
+from lamplighter.domain.billing import holds
 from lamplighter.domain.capacity.reservation import (
     BLOCK_ENDS_EARLY,
     GONE,
@@ -18,7 +20,7 @@ from lamplighter.domain.granting.admission import Lack, lack_of
 from lamplighter.domain.granting.following import outlasting, shortened
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.terms import Terms
-from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease
+from tests.builders.leases import EIGHT, HOUR, MINUTE, SECOND, lease, usd
 from tests.unit.granting.test_extensions import MINE, MONEY
 from tests.unit.granting.test_extensions import asked as extended
 from tests.unit.granting.test_extensions import order as extend
@@ -141,3 +143,14 @@ def test_a_lease_that_ends_by_then_or_does_not_run_is_left(late: timedelta) -> N
     assert outlasting(MINE, fits, EIGHT) is None
     assert outlasting(MINE, POOL, EIGHT) is None
     assert outlasting(MINE, bought(replace(TARGETED, ends=EIGHT)), EIGHT - SECOND) is None
+
+
+def test_what_is_prepaid_is_granted_though_other_pools_overspent_the_budget() -> None:
+    prepaid = replace(POOL, price_per_hour=Decimal(0), prices={})
+    spent = replace(MONEY, spent=POOL.budget + usd("0.01"))
+
+    granted = asked(order(), terms=prepaid, budgets={"2026-11": spent, "2026-12": MONEY})
+    missing = lease(missing=1, hold=usd(0), price_per_hour=Decimal(0))
+
+    assert granted.outcome == "granted"
+    assert holds.retaken(missing, prepaid, spent, EIGHT + 3 * MINUTE).missing == 0

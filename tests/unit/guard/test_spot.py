@@ -7,12 +7,15 @@ from datetime import timedelta
 from typing import Any
 
 import boto3
+import pytest
 
 from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
+from lamplighter.application.capacity.steps import await_nodes, scale
 from lamplighter.application.guard.single_nodes import WARNING, is_of_others
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.evidence import NOW, Interruption, InterruptionCause, Part, Seen
 from lamplighter.domain.money.money import Money
+from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT, MINUTE
 from tests.unit.lab_on_moto import LabOnMoto
@@ -23,19 +26,28 @@ class Taking(NodeGroupCapacity):
 
     taken: tuple[str, ...] = ()
     at = EIGHT + 30 * MINUTE
+    starting: Collection[str] = ()
+    """Instances that nobody lists yet."""
 
     def see(self, pool: str, parts: Collection[Part] = NOW, known: Seen | None = None) -> Seen:
         seen = super().see(pool, {*parts} - {Part.INTERRUPTIONS}, known)
+        shown = tuple(one for one in seen.instances if one.id not in self.starting)
+        seen = replace(seen, instances=shown)
+        if seen.controller is not None:
+            members = tuple(one for one in seen.members if one.instance not in self.starting)
+            seen = replace(seen, controller=replace(seen.controller, members=members))
         if Part.INTERRUPTIONS not in parts:
             return seen
         found = tuple(Interruption(each, self.at, InterruptionCause.SPOT) for each in self.taken)
         return replace(seen, interruptions=found)
 
 
-def with_spot(lab: LabOnMoto, on_interruption: str = "replace", nodes: int = 2) -> Taking:
+def with_spot(
+    lab: LabOnMoto, on_interruption: str = "replace", nodes: int = 2, mode: str = "enforce"
+) -> Taking:
     """A lease of Spot nodes, half an hour after its opening."""
     pool = {"buy": "spot", "on_interruption": on_interruption}
-    lab.lab = Lab.model_validate({"name": "lab", "pools": {"gpu": pool}})
+    lab.lab = Lab.model_validate({"name": "lab", "pools": {"gpu": pool}, "guard": {"mode": mode}})
     lab.port = port = Taking(lab.lab)
     lab.scale(nodes)
     lab.lease(nodes=nodes, run="open-cli-1.run2", hold=Money.of(10, "USD"))
@@ -146,3 +158,37 @@ def test_a_warning_about_another_s_instance_starts_no_sweep(lab: LabOnMoto) -> N
     for instance in odd:
         assert is_of_others(warning(instance), lab.guard_services), instance
     assert is_of_others({"detail-type": WARNING, "detail": "i-0"}, lab.guard_services)
+
+
+def test_a_watched_pool_replaces_what_aws_takes_from_its_own_lease(lab: LabOnMoto) -> None:
+    spot = with_spot(lab, mode="watch")
+    spot.taken = (lab.members[0],)
+
+    assert swept(lab) == [("replace-taken", True)]
+
+
+def test_a_proof_run_waits_for_a_node_that_auto_scaling_does_not_list_yet(lab: LabOnMoto) -> None:
+    spot = with_spot(lab)
+    before = tuple(lab.members)
+    spot.taken = before[:1]
+    swept(lab)
+    spot.starting = {*lab.members} - {*before}
+    (proof,) = proofs(lab)
+    run = {"command": proof["command"], "results": dict(proof["results"])}
+    lab.at(30.2)
+    run["results"]["Scale"] = scale(run, lab.capacity)
+
+    lab.at(30.4)
+    with pytest.raises(TryLater):
+        await_nodes(run, lab.capacity)
+
+
+def test_an_opening_awaits_no_node_that_the_lease_goes_on_without(lab: LabOnMoto) -> None:
+    spot = with_spot(lab, "fewer")
+    run = lab.run(at=29, target=2, before=0)
+    spot.taken = (lab.members[0],)
+    swept(lab)
+
+    awaited = await_nodes(run, lab.capacity)
+
+    assert (awaited["wanted"], awaited["shortage"]) == (1, None)

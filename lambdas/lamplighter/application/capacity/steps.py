@@ -15,7 +15,7 @@ from lamplighter.application.logs import logger
 from lamplighter.application.run import command_of, drained, pool_of, result
 from lamplighter.domain.audit import trail
 from lamplighter.domain.audit.entry import CAPACITY, Entry
-from lamplighter.domain.capacity.evidence import Claim, Instance
+from lamplighter.domain.capacity.evidence import Claim, Instance, Seen
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.capacity.launch_cause import LaunchCause
 from lamplighter.domain.capacity.port import Awaited, Removal
@@ -94,12 +94,9 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
         return arrived | ({"falls_back": True} if capacity.lab.pools[pool].fallback else {})
     order = result(run, "Scale")
     wanted = int(str(order.get("target", 0)))
-    stamps = [earlier["at"] for earlier in (order, result(run, "Replace")) if earlier.get("at")]
-    ordered = max((instant.read(str(stamp)) for stamp in stamps), default=lease.opens)
-    # Where this round ordered nothing new, failures since the first order explain the missing nodes.
-    anew = int(str(order.get("desired_before", 0))) < wanted
-    asked = ordered if anew else min(lease.ordered or ordered, ordered)
+    ordered, asked = _ordered(run, lease, wanted)
     seen = capacity.see(pool)
+    wanted = _without_taken(wanted, lease, seen, capacity)
     # A controller may still list a replaced instance as staying.
     members = seen.there - {*lease.replaced, *lease.taken}
     running = [each for each in seen.alive if each.id in members and each.state == "running"]
@@ -118,7 +115,8 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     awaited = Awaited(wanted, len(members), since=asked, now=now, order=str(update) if update else None)
     shortage = capacity.of(pool).troubles(pool, awaited, seen)
     booting = len(members) - len(running)
-    going = [instance.id for instance in seen.existing if instance.id in lease.replaced]
+    leaving = {*lease.replaced, *lease.taken}
+    going = [instance.id for instance in seen.existing if instance.id in leaving]
     if going and now - ordered < NODES_PATIENCE:
         # While they exist they use quota, capacity and addresses: a refusal now is no shortage.
         raise TryLater(
@@ -143,6 +141,22 @@ def await_nodes(run: Mapping[str, object], capacity: CapacityServices) -> dict[s
     raise TryLater(
         reason("capacity.await-booting", running=len(running), wanted=wanted, pool=pool, booting=booting)
     )
+
+
+def _without_taken(wanted: int, lease: Lease, seen: Seen, capacity: CapacityServices) -> int:
+    """The nodes to await: AWS may have taken some since the order, and the lease go on with fewer."""
+    return min(wanted, capacity.target(lease.pool, seen).nodes) if lease.taken else wanted
+
+
+def _ordered(run: Mapping[str, object], lease: Lease, wanted: int) -> tuple[datetime, datetime]:
+    """When this round ordered nodes or replaced some, and since when a refusal explains the missing ones."""
+    order, replaced = result(run, "Scale"), result(run, "Replace").get("at")
+    stamps = [instant.read(str(stamp)) for stamp in (order.get("at"), replaced) if stamp]
+    ordered = max(stamps, default=lease.opens)
+    if int(str(order.get("desired_before", 0))) < wanted:
+        return ordered, ordered
+    # This round ordered nothing new: failures since the replacement, or the first order, explain the missing nodes.
+    return ordered, instant.read(str(replaced)) if replaced else min(lease.ordered or ordered, ordered)
 
 
 def replace(run: Mapping[str, object], capacity: CapacityServices) -> dict[str, object]:

@@ -80,7 +80,7 @@ def _give_up(guard_services: GuardServices, pool: str, breach: Breach) -> bool:
             why = Removal.FEWER if fewer else Removal.REPLACED
             capacity.of(pool).remove(pool, breach.instances, why, seen)
         if not fewer:
-            name, state = proof_run(lease, breach.instances, breach.reason)
+            name, state = proof_run(lease, breach.instances, breach.reason, capacity.now())
             guard_services.workflows.start_with(guard_services.open_lab, name, json.dumps(state))
         _record(guard_services, lease, breach, breach.instances if fewer else ())
     return True

@@ -198,6 +198,9 @@ def _open_once(command: Command, lease_services: LeaseServices, fence: Fence) ->
     left, stays = _left(command, lease_services)
     if stays:
         return _refuse(command, grant.GrantDecision("refused", stays), leases, lease_services)
+    if left:
+        # Somebody may have extended it since the command was made.
+        command = replace(command, nodes=left[0].nodes, closes=left[0].closes)
     command = grant.as_planned(command, leases, now)
     terms = lease_services.terms(command.pool)
     budgets = budgets_at(lease_services.ledger, terms, grant.asked_for(command, terms, now).opens)

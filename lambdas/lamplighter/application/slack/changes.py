@@ -149,10 +149,11 @@ def move(context: RequestContext, wants: Understood) -> SlackAnswer | None:
     words = context.speech.texts.say(
         "slack.understood.move", lease=called(context.speech.texts, lease), pool=to
     )
-    wanted = Wanted(Word.MOVE, lease.pool, lease=lease)
-    why = roles.refusal(context.person, wanted, context.slack_services.roles)
-    if why is not None:
-        return answers.may_not(why, command, words, context.speech)
+    for pool in (lease.pool, to):
+        wanted = Wanted(Word.MOVE, pool, lease=lease)
+        why = roles.refusal(context.person, wanted, context.slack_services.roles)
+        if why is not None:
+            return answers.may_not(why, command, words, context.speech)
     return give(context, command, lease, words)
 
 

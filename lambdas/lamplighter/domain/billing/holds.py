@@ -38,6 +38,6 @@ def retaken(lease: Lease, terms: Terms, budget: BudgetPeriod, now: datetime) -> 
     granted, purse = terms.as_granted(lease), left(lease.owner, terms, budget)
     for nodes in range(lease.missing, 0, -1):
         more = granted.hold(nodes, now, lease.closes)
-        if more <= purse:
+        if more <= purse or not more.amount:
             return replace(lease.wanting(lease.wanted + nodes, 0, now), hold=lease.hold + more)
     return lease.wanting(lease.wanted, 0, now) if lease.wanted else lease

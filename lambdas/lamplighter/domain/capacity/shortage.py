@@ -11,7 +11,8 @@ from lamplighter.domain.capacity.available import NOTHING, Available
 from lamplighter.domain.capacity.launch_cause import LaunchCause, LaunchRefusal
 from lamplighter.reasons.reason import Reason, reason
 
-_LONGEST_QUOTE = 160
+_LONGEST_QUOTE, _LONGEST = 160, 4_000
+"""Of a quote, and of AWS's words that are read: what takes AWS a sentence is no longer."""
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,14 @@ def short_of_refusal(refusal: LaunchRefusal, have: int, wanted: int) -> Shortage
 
 def available(text: str) -> Available:
     """The zones and types that AWS names as available in its words about a refused launch; often none."""
-    offers = _offers(text)
+    offers = _offers(text[:_LONGEST])
     zones = dict.fromkeys(zone for _, zones in offers for zone in zones)
     return Available(tuple(zones), tuple(dict.fromkeys(kind for kind, _ in offers if kind)))
 
 
 def of_refusal(refusal: LaunchRefusal) -> Reason:  # noqa: PLR0911 -- one a cause
     """Why AWS refused a launch, in a sentence."""
-    text = refusal.text
+    text = refusal.text[:_LONGEST]
     match refusal.cause:
         case LaunchCause.VCPU_QUOTA:
             limit = _LIMIT.search(text)

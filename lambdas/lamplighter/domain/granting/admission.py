@@ -49,12 +49,12 @@ class Refusal(NamedTuple):
 def missing(nodes: int, free: int, cost: Amount, left: Iterable[Amount]) -> Missing | None:
     """What the lease lacks: first the free nodes of its pool, then the money `left` of each of its budgets.
 
-    None: it is admitted. A cost that is equal to what is left is admitted.
+    None: it is admitted. A cost that is equal to what is left is admitted, and so is a lease that costs nothing more.
     """
     if nodes > free:
         return Missing(Lack.NODES)
     for budget, amount in enumerate(left):
-        if cost > amount:
+        if cost > amount and cost != cost - cost:
             return Missing(Lack.MONEY, budget)
     return None
 

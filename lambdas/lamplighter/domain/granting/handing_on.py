@@ -7,11 +7,13 @@ Step Functions ends a run with its 25,000th event, and no catcher runs then
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.schedules.schedule import open_command, start_name
 from lamplighter.reasons.document import document
 from lamplighter.reasons.reason import Said
+from lamplighter.values import instant
 
 STEP_FUNCTIONS_LIMIT = 25_000
 """The events of a run at which Step Functions ends it."""
@@ -25,16 +27,20 @@ def is_long(events: int) -> bool:
     return events > MOST_EVENTS
 
 
-def proof_run(lease: Lease, instances: Sequence[str], why: Said) -> tuple[str, Mapping[str, object]]:
+def proof_run(
+    lease: Lease, instances: Sequence[str], why: Said, now: datetime
+) -> tuple[str, Mapping[str, object]]:
     """The run that awaits and proves the nodes in the place of these: its name and its state.
 
-    It goes on with a granted lease as a run that was handed on does. The same instances always mean the same run.
+    It goes on with a granted lease as a run that was handed on does, after a replacement `now`. The same instances
+    always mean the same run.
     """
     command = open_command(lease)
     later = _LATER.fullmatch(lease.run or command.id)
     first = later[1] if later else lease.run or command.id
     admitted = {"outcome": "granted", "later": False, "lease": lease.to_json(), "reason": document(why)}
-    state = {"command": replace(command, id=first).to_json(), "results": {"Admit": admitted}}
+    results = {"Admit": admitted, "Replace": {"at": instant.written(now)}}
+    state = {"command": replace(command, id=first).to_json(), "results": results}
     return start_name(f"{first}.for-{min(instances)}"), state
 
 

@@ -78,8 +78,16 @@ ALSO_WHILE_WATCHING = frozenset(
     }
 )
 """What the guard does in watch mode too: a lease there needs its failsafe, and none of these touches a node."""
-OF_LEASES = frozenset({Rule.LEASE_PAST_ITS_END, Rule.OPENING_ABANDONED, Rule.CLOSING_ABANDONED})
-"""The guard ends a lease on a watched pool too: the lab opened it, and its nodes came with it."""
+OF_LEASES = frozenset(
+    {
+        Rule.LEASE_PAST_ITS_END,
+        Rule.OPENING_ABANDONED,
+        Rule.CLOSING_ABANDONED,
+        Rule.NODE_INTERRUPTED,
+    }
+)
+"""The guard ends a lease on a watched pool too, and replaces a node that AWS takes from it: the lab opened it, and its
+nodes came with it."""
 ACTS = {
     GuardAction.CLOSE: reason("guard.act.close"),
     GuardAction.TERMINATE: reason("guard.act.terminate"),

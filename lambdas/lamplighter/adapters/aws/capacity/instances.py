@@ -76,15 +76,14 @@ class Instances:
         ]
         with outside("ec2:DescribeSpotInstanceRequests", subject):
             pages = self._ec2.get_paginator("describe_spot_instance_requests").paginate(Filters=filters)
+            requests = [request for page in pages for request in page["SpotInstanceRequests"]]
             found = [
-                checked(
-                    Interruption(
-                        request.get("InstanceId", ""), request["Status"]["UpdateTime"], InterruptionCause.SPOT
-                    )
-                )
-                for page in pages
-                for request in page["SpotInstanceRequests"]
-                if request.get("InstanceId") in instances and request["Status"].get("Code") in TAKEN
+                checked(Interruption(instance, status["UpdateTime"], InterruptionCause.SPOT))
+                for request in requests
+                # A request without a status does not hide the others.
+                if (instance := request.get("InstanceId", "")) in instances
+                and (status := request.get("Status", {})).get("Code") in TAKEN
+                and "UpdateTime" in status
             ]
         return tuple(sorted(found, key=lambda one: (one.at, one.claim)))
 

@@ -17,6 +17,8 @@ UNKNOWN = frozenset({"InvalidCapacityReservationId.NotFound", "InvalidCapacityRe
 TYPES = {"default": ReservationType.ON_DEMAND, "capacity-block": ReservationType.BLOCK}
 MOST = 100_000
 """Instances that one reservation may plausibly have; EC2 takes 1,000 in a request."""
+YEARS = range(2000, 2200)
+"""Of its begin and its end: every zone has a time for them."""
 
 
 @border
@@ -87,4 +89,6 @@ def _count(value: object) -> int:
 
 
 def _utc(at: datetime) -> datetime:
+    if at.year not in YEARS:
+        raise ValueError(f"year {at.year}")
     return at.astimezone(UTC)

@@ -4,14 +4,15 @@ EC2 keeps 90 days, and lists the last change before the time that is asked for a
 (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeSpotPriceHistory.html).
 """
 
+import re
 from collections.abc import Iterable
-from contextlib import suppress
-from datetime import datetime
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.border import border
+from lamplighter.adapters.checked import checked
 from lamplighter.domain.money.spot import Rate, Rates
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.reason import reason
@@ -20,10 +21,11 @@ if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
 
 PRODUCT = "Linux/UNIX"
-MOST = 10_000
-"""Changes in one answer. EC2 changes a price a few times a day."""
+MOST, MOST_PAGES = 10_000, 100
+"""Changes and pages of one answer. EC2 changes a price a few times a day."""
 LONGEST, DEAREST = 20, Decimal(10_000)
 """Characters of a price, and USD for an hour."""
+_PRICE = re.compile(r"[0-9]+(\.[0-9]+)?", re.ASCII)
 
 
 @border
@@ -46,25 +48,25 @@ class SpotPrices:
                 StartTime=since,
                 EndTime=until,
             )
-            for page in pages:
+            for number, page in enumerate(pages, 1):
                 rates += [
-                    Rate(change["Timestamp"], _price(change.get("SpotPrice", ""), subject))
+                    checked(
+                        Rate(
+                            change["Timestamp"].astimezone(UTC), _price(change.get("SpotPrice", ""), subject)
+                        )
+                    )
                     for change in page["SpotPriceHistory"]
                     if (change.get("InstanceType"), change.get("AvailabilityZone")) == (instance_type, zone)
                 ]
-                if len(rates) > MOST:
+                if len(rates) > MOST or number > MOST_PAGES:
                     raise OutsideFailed(reason("money.spot.odd", subject=subject, price=f"{MOST} changes"))
         return _in_order(rates)
 
 
 def _price(text: str, subject: str) -> Decimal:
-    price = Decimal(-1)
-    if len(text) <= LONGEST:
-        with suppress(InvalidOperation):
-            price = Decimal(text)
-    if not price.is_finite() or not 0 <= price <= DEAREST:
+    if len(text) > LONGEST or _PRICE.fullmatch(text) is None or Decimal(text) > DEAREST:
         raise OutsideFailed(reason("money.spot.odd", subject=subject, price=text[:LONGEST]))
-    return price
+    return Decimal(text)
 
 
 def _in_order(rates: Iterable[Rate]) -> Rates:
