@@ -1244,6 +1244,14 @@ BREAKAGES = (
     ),
     Breakage(
         6,
+        "a reservation that ends before a window holds its nodes",
+        f"{DOMAIN}/capacity/reservation.py",
+        "return active and (self.closes is None or at < self.closes)",
+        "return active",
+        tests="tests/unit/planner/test_capacity_word.py",
+    ),
+    Breakage(
+        6,
         "two openings are enough for a word about capacity",
         f"{DOMAIN}/planner/capacity_word.py",
         "if len(like) < ENOUGH:",

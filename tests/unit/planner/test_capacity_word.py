@@ -1,10 +1,18 @@
 """Whether AWS will probably have a pool's nodes: the word for a window, never more than its evidence."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pytest
 
+from lamplighter.domain.capacity.reservation import (
+    BLOCK_ENDS_EARLY,
+    Reservation,
+    ReservationType,
+    ReservedHours,
+)
 from lamplighter.domain.planner.capacity_word import (
     ENOUGH,
     LAST,
@@ -129,8 +137,22 @@ def test_a_refusal_now_goes_before_the_record_for_a_window_that_opens_soon() -> 
 
 
 def test_an_active_reservation_goes_before_all() -> None:
-    held = PoolRecord(weekdays(*[False] * 5), SEOUL, NOW, refused=True, reservation="cr-1")
-    assert str(held.outlook(EVENING).said) == "held: reservation cr-1 is active"
+    block = Reservation(
+        "cr-1", ReservationType.BLOCK, "active", "g5.xlarge", "a", 2, True, NOW, EVENING + BLOCK_ENDS_EARLY
+    )
+
+    def said(**changes: Any) -> str:
+        hours = ReservedHours("gpu", "cr-1", replace(block, **changes))
+        record = PoolRecord(weekdays(*[False] * 5), SEOUL, NOW, refused=True, hours=hours)
+        return str(record.outlook(EVENING).said)
+
+    assert said(ends=EVENING + timedelta(hours=2)) == "held: reservation cr-1 is active"
+    assert said().startswith("unlikely"), "it ends before the window"
+    assert said(ends=None, state="scheduled").startswith("unlikely")
+    assert (
+        PoolRecord((), SEOUL, NOW, hours=ReservedHours("gpu", "cr-1", None)).outlook(EVENING).word
+        == "unknown"
+    )
 
 
 def receipt(**changes: object) -> dict[str, object]:

@@ -82,6 +82,11 @@ class ReservedHours:
         """When it has its nodes first, where that is known."""
         return self.known.begins if self.known else None
 
+    def has_nodes_at(self, at: datetime) -> bool:
+        """Whether it has its nodes now and still has them at an instant."""
+        active = self.known is not None and self.known.state == "active"
+        return active and (self.closes is None or at < self.closes)
+
     def refusal(self, opens: datetime, closes: datetime) -> Reason | None:
         """Why no lease runs over [opens, closes); None: the reservation has its nodes then."""
         if self.known is None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from lamplighter.domain.capacity.launch_cause import LaunchCause
+from lamplighter.domain.capacity.reservation import ReservedHours
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.leases.terms import Terms
@@ -84,13 +85,13 @@ class PoolRecord:
     now: datetime
     refused: bool = False
     """Whether AWS keeps back nodes of the pool now."""
-    reservation: str | None = None
-    """The reservation that is active for the window."""
+    hours: ReservedHours | None = None
+    """The hours of the reservation that the pool is bought from."""
 
     def outlook(self, opens: datetime) -> CapacityOutlook:
         """The word for a window that opens at an instant."""
-        if self.reservation:
-            held = reason("capacity.outlook.held", reservation=self.reservation)
+        if self.hours and self.hours.has_nodes_at(opens):
+            held = reason("capacity.outlook.held", reservation=self.hours.id)
             return CapacityOutlook(CapacityWord.HELD, held, self.now)
         if self.refused and opens - self.now <= SOON:
             return CapacityOutlook(CapacityWord.UNLIKELY, reason("capacity.outlook.refused"), self.now)
@@ -139,7 +140,7 @@ def record(
     """The record of a pool from its receipts and leases; without terms its types are not known, and none counts."""
     refused = any(lease.missing and lease.in_force(now) for lease in leases)
     found = openings(receipts, terms.instance_types) if terms else ()
-    return PoolRecord(found, zone, now, refused=refused)
+    return PoolRecord(found, zone, now, refused=refused, hours=terms.hours if terms else None)
 
 
 def openings(
