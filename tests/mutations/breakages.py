@@ -449,7 +449,7 @@ BREAKAGES = (
         4,
         "the budget is not asked",
         f"{DOMAIN}/granting/admission.py",
-        "        if cost > amount:",
+        "        if cost > amount and cost != cost - cost:",
         "        if False:",
     ),
     Breakage(
@@ -1374,9 +1374,33 @@ BREAKAGES = (
         3,
         "anybody in Slack moves a lease",
         f"{APPLICATION}/slack/changes.py",
-        "    wanted = Wanted(Word.MOVE, lease.pool, lease=lease)\n"
-        "    why = roles.refusal(context.person, wanted, context.slack_services.roles)\n",
-        "    why = None\n",
+        "        wanted = Wanted(Word.MOVE, pool, lease=lease)\n"
+        "        why = roles.refusal(context.person, wanted, context.slack_services.roles)\n",
+        "        why = None\n",
         tests=f"{FALLBACK}::test_a_lab_that_asks_moves_its_lease_once_when_somebody_presses_who_may_extend_it",
+    ),
+    Breakage(
+        8,
+        "a button opens a pool that the person's role excludes",
+        f"{APPLICATION}/slack/changes.py",
+        "    for pool in (lease.pool, to):",
+        "    for pool in (lease.pool,):",
+        tests=f"{FALLBACK}::test_a_button_opens_no_pool_that_a_role_excludes",
+    ),
+    Breakage(
+        3,
+        "a lease that moves forgets an extension made meanwhile",
+        f"{APPLICATION}/leases/granting.py",
+        "        command = replace(command, nodes=left[0].nodes, closes=left[0].closes)\n",
+        "        pass\n",
+        tests=f"{FALLBACK}::test_an_extension_while_a_move_waits_is_kept_by_the_lease_that_moves",
+    ),
+    Breakage(
+        5,
+        "the node in the place of a taken one is given up before Auto Scaling lists it",
+        f"{DOMAIN}/granting/handing_on.py",
+        '"Replace": {"at": instant.written(now)}',
+        '"Replace": {}',
+        tests="tests/unit/guard/test_spot.py",
     ),
 )
