@@ -70,6 +70,9 @@ BROKE = {
     "a node's label of 5,000 digits: the wait for GPUs failed in a way that nobody knew": Fault(
         "kubernetes.GET nodes", "numbers", "cluster"
     ),
+    "schedules without a name that is text: the planner failed in a way that nobody knew": Fault(
+        "scheduler.list_schedules", "types", "planner"
+    ),
 }
 NO_ITEMS = Fault("kubernetes.GET v1", "empty")
 

@@ -119,7 +119,7 @@ class Schedules:
                 found += [
                     Listed(one["Name"], one.get("State") != "DISABLED", one.get("LastModificationDate"))
                     for one in page["Schedules"]
-                    if "Name" in one
+                    if isinstance(one.get("Name"), str)
                 ]
         return found
 
