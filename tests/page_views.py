@@ -9,6 +9,7 @@ from lamplighter.data.texts import Texts
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing.statement import Row
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.capacity.reservation import Reservation, ReservationType, ReservedHours
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.leases.lease import Lease, LeaseState
@@ -38,6 +39,11 @@ NODES = ("ip-192-168-12-5.ap-northeast-2.compute.internal", "ip-192-168-12-6.ap-
 INSTANCES = ("i-0a1b2c3d4e5f60718", "i-0f1e2d3c4b5a69788")
 HOSTILE = '"><script>alert(1)</script><img src=x onerror=alert(1)>\u202egnp.exe'
 LONG = "graduate-seminar-on-distributed-training-of-very-large-language-models-section-0042"
+RESERVED = ReservedHours(
+    "gpu",
+    "cr-0a1b2c3d",
+    Reservation("cr-0a1b2c3d", ReservationType.ON_DEMAND, "active", "g5.xlarge", "a", 2, True, NOW),
+)
 
 
 def words(language: str = "en", zone: ZoneInfo = SEOUL) -> Wording:
@@ -415,7 +421,7 @@ def coming() -> tuple[WindowView, ...]:
             WindowState.PLANNED,
             night,
             night + timedelta(hours=5),
-            capacity=PoolRecord((), SEOUL, NOW, reservation="cr-0a1b2c3d").outlook(night),
+            capacity=PoolRecord((), SEOUL, NOW, hours=RESERVED).outlook(night),
         ),
     )
 
