@@ -21,6 +21,9 @@ NO_TESTS = 5
 WORKERS = 3
 #: Sessions that run at the same time. In the long run the real Karpenter's wait most of the time.
 AT_ONCE = 3 if LONG else 2
+#: Workers of a session of scenarios. Each has a control plane, which takes a tenth of a core where nothing happens.
+#: Nine of them on two cores made API servers answer too late.
+PLAYERS = 2 if LONG else WORKERS
 
 Command = tuple[str, ...]
 
@@ -70,7 +73,7 @@ def program(name: str) -> str:
 _NEXT = ("-n", str(WORKERS), "--dist", "worksteal")
 #: Each worker starts a control plane of its own for all its tests.
 _CLUSTER = ("-n", "2", "--dist", "loadfile")
-_SCENARIO = ("-n", str(WORKERS), "--dist", "loadscope", "--no-loadscope-reorder")
+_SCENARIO = ("--dist", "loadscope", "--no-loadscope-reorder")
 
 
 def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
@@ -170,10 +173,10 @@ MACHINES = replace(
 _IN = "tests/scenarios"
 
 
-def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = ()) -> Part:
+def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = (), workers: int = PLAYERS) -> Part:
     tests = tuple(f"{_IN}{path}" for path in paths)
     return replace(
-        _tests(name, *tests, options=_SCENARIO, ignored=ignored),
+        _tests(name, *tests, options=("-n", str(workers), *_SCENARIO), ignored=ignored),
         makes=ROOT / ".build" / "judged" / (f"{name}-long" if LONG else name),
     )
 
@@ -188,7 +191,7 @@ DEPLOYS = _scenarios(
         for name in ("adopted", "kubernetes_upgrade", "upgrade", "without_operator")
     ),
 )
-KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails")
+KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails", workers=WORKERS)
 #: What the documentation says is played.
 GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
 LONG_SCENARIOS = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
