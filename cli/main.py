@@ -29,6 +29,7 @@ PANELS = {
         "cli.plan.new",
         "cli.plan.check",
         "cli.plan.simulate",
+        "cli.blocks.blocks",
         "cli.plan.windows",
         "cli.plan.skip",
         "cli.plan.pause",

@@ -48,6 +48,14 @@ class Reservations:
             raise ValueError("EC2 answered about another reservation")
         return _reservation(found)
 
+    def tagged(self, tags: Mapping[str, str]) -> list[Reservation]:
+        """Those that have all these tags, over or not."""
+        with outside("ec2:DescribeCapacityReservations", " ".join(tags.values())):
+            pages = self._ec2.get_paginator("describe_capacity_reservations").paginate(
+                Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
+            )
+            return [_reservation(each) for page in pages for each in page["CapacityReservations"]]
+
     def unavailable(self, block: str) -> int | None:
         """How many instances of a Capacity Block cannot be started now; None where EC2 does not say."""
         with outside("ec2:DescribeCapacityBlockStatus", block):

@@ -1,0 +1,1 @@
+"""`lamplighter blocks`: Capacity Blocks for ML that AWS offers for a pool, and the purchase of one."""
