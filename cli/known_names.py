@@ -16,7 +16,7 @@ KINDS = ("labs", "pools", "windows", "leases")
 
 def note(kind: str, names: Iterable[str]) -> None:
     """Remember these as all the names of that kind. The file is written only where they changed."""
-    file = _file()
+    file = file_of_names()
     if file is None:
         return
     with suppress(*UNUSABLE):
@@ -34,7 +34,7 @@ def note(kind: str, names: Iterable[str]) -> None:
 
 def known(kind: str) -> list[str]:
     """The names last seen in this profile and region."""
-    file = _file()
+    file = file_of_names()
     with suppress(*UNUSABLE):
         return _read(file).get(_where(), {}).get(kind, []) if file else []
     return []
@@ -75,7 +75,8 @@ def _where() -> str:
     return " ".join(os.environ.get(name, "-") for name in names)
 
 
-def _file() -> Path | None:
+def file_of_names() -> Path | None:
+    """Where they are; None where nothing is remembered."""
     file = os.environ.get("LAMPLIGHTER_NAMES")
     if file is not None:
         return Path(file) if file else None

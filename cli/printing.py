@@ -18,7 +18,7 @@ from rich.cells import cell_len
 from rich.console import Console as RichConsole
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from lamplighter.data.texts import ENGLISH
@@ -106,7 +106,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], title: str | No
     if not console.is_terminal or len(rows) > MOST_DRAWN:
         say_each(_plain(columns, rows, title))
         return
-    drawn = Table(*columns, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    # A word that is longer than its column goes on in the next line: rich would cut an id or a price.
+    headers = [Column(name, overflow="fold") for name in columns]
+    drawn = Table(*headers, title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for row in rows:
         # People's words are plain text: rich would read [words] in brackets as colours.
         drawn.add_row(*map(Text, row))

@@ -1,13 +1,13 @@
 """Buys a Capacity Block: once, after a plan and a yes. AWS takes none back."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Iterator
 from contextlib import suppress
 
 from cli import printing
 from cli.blocks.wish import BlockWish
 from cli.use.agreed import agree
 from lamplighter.adapters.aws.calls import client
-from lamplighter.adapters.aws.capacity.capacity_blocks import CapacityBlocks
+from lamplighter.adapters.aws.capacity.capacity_blocks import CapacityBlocks, may_have_sold
 from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.domain.capacity.block_offering import BlockOffering, in_the_way
 from lamplighter.domain.capacity.reservation import Reservation
@@ -18,21 +18,10 @@ from lamplighter.values.counted import counted
 OFFERING_TAG = "lamplighter:offering"
 
 
-def buy(wish: BlockWish, offered: Sequence[BlockOffering], named: str, *, yes: bool, as_json: bool) -> None:
-    """Buy the named one. Raises Refused where AWS does not offer it, or where the pool has a block for its hours."""
-    offering = next((each for each in offered if each.id == named), None)
-    if offering is None:
-        raise Refused(
-            f"nothing was bought: AWS does not offer {named[:80]} now for {wish}; look at the list again"
-        )
+def buy(wish: BlockWish, offering: BlockOffering, *, yes: bool, as_json: bool) -> None:
+    """Buy it. Raises Refused where the pool has a block for its hours, where nobody agrees, or where AWS refuses."""
     reservations = Reservations(client("ec2", region=wish.lab.region))
-    known = [*reservations.tagged(wish.tags)]
-    named_by_lab = wish.lab.pools[wish.pool].reservation
-    if named_by_lab is not None and (its := reservations.read(named_by_lab)) is not None:
-        known.append(its)
-    owned = in_the_way(known, offering)
-    if owned is not None:
-        raise Refused(f"nothing was bought: pool {wish.pool} has {_of(owned, wish)} already")
+    _refuse_owned(wish, offering, reservations)
     tell = printing.say_on_stderr if as_json else printing.say
     plan = _plan(wish, offering)
     if yes:
@@ -40,50 +29,72 @@ def buy(wish: BlockWish, offered: Sequence[BlockOffering], named: str, *, yes: b
             tell(line)
     else:
         agree(plan, "Buy it?", "nothing was bought", as_json=as_json, must="say --yes to buy it")
-    bought = _bought(wish, offering, reservations)
+    # Somebody else may have bought while the question stood.
+    before = _refuse_owned(wish, offering, reservations)
+    bought = _bought(wish, offering, reservations, before)
     if as_json:
         printing.as_json({"offerings": [offering.to_json()], "reservation": bought})
         return
-    index = wish.lab.cluster.zones.index(offering.zone) if offering.zone in wish.lab.cluster.zones else None
-    tell(
-        f"bought: {bought}. AWS takes the payment within 12 hours. Write this in pool {wish.pool} and deploy:"
-    )
-    written = {
-        "buy": "reserved",
-        "reservation": bought,
-        "reservation_type": "capacity-block",
-        "zone_index": index,
-    }
-    for key, value in written.items():
-        if value is not None:
-            tell(f"    {key}: {value}")
-    if "price_per_hour" in wish.lab.pools[wish.pool].model_fields_set:
-        tell("and take its price_per_hour out: a block is prepaid")
+    tell(f"bought: {bought}. AWS takes the payment within 12 hours, and gives the block up if it cannot.")
+    for line in _written(wish, offering, bought):
+        tell(line)
+
+
+def _refuse_owned(wish: BlockWish, offering: BlockOffering, reservations: Reservations) -> set[str]:
+    """The reservations of the pool. Raises Refused where one is a block for these hours."""
+    known = reservations.tagged(wish.tags)
+    named_by_lab = wish.lab.pools[wish.pool].reservation
+    if named_by_lab is not None and (its := reservations.read(named_by_lab)) is not None:
+        known.append(its)
+    owned = in_the_way(known, offering)
+    if owned is not None:
+        raise Refused(f"nothing was bought: pool {wish.pool} has {_of(owned, wish)} already")
+    return {one.id for one in known}
+
+
+def _written(wish: BlockWish, offering: BlockOffering, bought: str) -> Iterator[str]:
+    """What the lab file needs, so that the pool's nodes are of it."""
+    pool = wish.lab.pools[wish.pool]
+    yield f"When it is scheduled, write this in pool {wish.pool} and deploy. If the pool is deployed, use another name:"
+    yield "    buy: reserved"
+    yield f"    reservation: {bought}"
+    yield "    reservation_type: capacity-block"
+    yield f"    zone_index: {wish.lab.cluster.zones.index(offering.zone)}"
+    if offering.nodes != pool.max_nodes:
+        yield f"    max_nodes: {offering.nodes}"
+    for key in sorted(pool.model_fields_set & {"on_interruption", "price_per_hour"}):
+        yield f"and take its {key} out: a block is prepaid, and nobody takes its nodes"
 
 
 def _plan(wish: BlockWish, offering: BlockOffering) -> list[str]:
     begins, ends = (printing.local(at, wish.zone) for at in (offering.begins, offering.ends))
-    nodes = f"{counted(offering.nodes, 'node')} of {offering.instance_type}"
+    nodes = f"{counted(offering.nodes, 'node')} of {offering.instance_type} (Linux/UNIX)"
     return [
         f"would buy {nodes} in {offering.zone}, {begins} to {ends}",
         f"for {write_amount(offering.price)} {offering.currency}, used or not, in no budget of the lab",
-        "AWS takes none back: a block can be neither cancelled nor changed",
+        "AWS takes none back: a block can be extended, and neither cancelled nor made smaller",
     ]
 
 
-def _bought(wish: BlockWish, offering: BlockOffering, reservations: Reservations) -> str:
-    """The id of the reservation that was bought. An error says that it may have been."""
+def _bought(
+    wish: BlockWish, offering: BlockOffering, reservations: Reservations, before: Container[str]
+) -> str:
+    """The id of the reservation that was bought. `before` are those that were there."""
     mark = {**wish.tags, OFFERING_TAG: offering.id}
     try:
         return CapacityBlocks(wish.lab.region).buy(offering.id, mark)
-    except (OutsideFailed, TryLater) as error:
+    except (OutsideFailed, TryLater, KeyboardInterrupt) as error:
+        if not may_have_sold(error):
+            raise
         # The call is never repeated: AWS has no token that would keep it from selling twice.
         with suppress(OutsideFailed, TryLater):
             for known in reservations.tagged(mark):
-                return known.id
+                if known.id not in before:
+                    return known.id
         raise OutsideFailed(
-            f"{error}; AWS shows no reservation of it yet, and may have sold it all the same. Before you buy again:"
-            f" aws ec2 describe-capacity-reservations --filters Name=tag:{OFFERING_TAG},Values={offering.id}"
+            f"AWS gave no clear answer to the purchase of {offering.id}, which was sent once. It shows no reservation"
+            " of it yet, and may have sold it all the same. Before you buy again, look for the tag"
+            f" {OFFERING_TAG}={offering.id}: aws ec2 describe-capacity-reservations --region {wish.lab.region}"
         ) from error
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from cli import printing
@@ -16,15 +17,21 @@ from lamplighter.domain.capacity.block_offering import (
     HOUR,
     HOURS,
     MOST_NODES,
+    ODD,
     BlockOffering,
     lengths,
 )
 from lamplighter.domain.commands.meant import pool_meant
+from lamplighter.domain.leases.warm_up import LONGEST
 from lamplighter.errors import BadInput
 from lamplighter.lab.model import Lab
+from lamplighter.lab.windows import Window
 from lamplighter.labfile import file as labfile
 from lamplighter.values.counted import counted
 from lamplighter.values.lab_tag import LAB_TAG
+
+if TYPE_CHECKING:
+    from lamplighter.adapters.aws.ledger.ledger import Ledger
 
 LAB = "lab.yaml"
 POOL_TAG = "lamplighter:pool"
@@ -72,33 +79,37 @@ class BlockWish:
 
     def range(self, hours: int) -> tuple[datetime, datetime]:
         """From the earliest begin to the latest end of a block of this length that helps."""
-        earliest = self.now + EARLIEST
+        earliest, longest = self.now + EARLIEST, hours * HOUR + ODD
         if self.opens is None or self.closes is None:
-            return earliest, earliest + AHEAD
-        return max(earliest, self.closes - hours * HOUR), self.opens + hours * HOUR
+            return earliest, self.now + AHEAD + longest
+        return max(earliest, self.closes - longest), self.opens + longest
 
     def is_met_by(self, offering: BlockOffering) -> bool:
-        """Whether the pool's nodes may be of it: in a zone of the lab, and over the whole window."""
-        zones = self.lab.cluster.zones
-        if zones and offering.zone not in zones:
+        """Whether it is of the type and number, in a zone of the lab, and over the whole window."""
+        if (offering.instance_type, offering.nodes) != (self.instance_type, self.nodes):
+            return False
+        if offering.zone not in self.lab.cluster.zones:
             return False
         return self.opens is None or self.closes is None or offering.has_nodes(self.opens, self.closes)
 
 
-def lab_of(file: str | None, lab_name: str | None) -> Lab:
-    """The lab of a file, of lab.yaml in this folder, or the deployed one."""
+def lab_of(file: str | None, lab_name: str | None) -> tuple[Lab, "Ledger | None"]:
+    """The lab of a file, of lab.yaml in this folder, or the deployed one, with its ledger."""
     if file is not None and lab_name is not None:
         raise BadInput("--lab: names a file, and --lab-name names the deployed lab; give one of them")
     if file is not None or (lab_name is None and Path(LAB).exists()):
         lab = labfile.load(file or LAB)
         printing.show_instants_in(ZoneInfo(lab.time_zone))
-        return lab
+        return lab, None
     from cli.deployment import find  # noqa: PLC0415 -- a lab file needs none of it
 
-    return find(lab_name).lab
+    deployed = find(lab_name)
+    return deployed.lab, deployed.ledger
 
 
-def wish_of(lab: Lab, pool: str | None, named: str | None, hours: int | None) -> BlockWish:
+def wish_of(
+    lab: Lab, ledger: "Ledger | None", pool: str | None, named: str | None, hours: int | None
+) -> BlockWish:
     """What a person asks for. Raises BadInput for what AWS does not sell, or what the lab does not have."""
     now = clock.now()
     if hours is not None and hours not in HOURS:
@@ -110,13 +121,13 @@ def wish_of(lab: Lab, pool: str | None, named: str | None, hours: int | None) ->
         nodes = lab.pools[name].max_nodes
         wish = BlockWish(lab, name, nodes, now, hours)
     else:
-        wish = _for_window(lab, pool, named, hours, now)
+        wish = _for_window(lab, ledger, pool, named, hours, now)
     of_lab = lab.pools[wish.pool]
     if of_lab.existing is not None or not of_lab.has("group"):
         raise BadInput(
             f"pool {wish.pool}: only a pool of kind node-group that the lab creates has nodes of a block"
         )
-    if len(of_lab.types) > 1 or len(of_lab.zone_indexes) > 1:
+    if of_lab.instance_types or of_lab.zones:
         raise BadInput(
             f"pool {wish.pool}: a block has one type in one zone, write instance_type and zone_index in place of the"
             " lists"
@@ -128,10 +139,9 @@ def wish_of(lab: Lab, pool: str | None, named: str | None, hours: int | None) ->
     return wish
 
 
-def _for_window(lab: Lab, pool: str | None, named: str, hours: int | None, now: datetime) -> BlockWish:
-    from cli.plan import courses  # noqa: PLC0415 -- only a window needs the calendar
-    from lamplighter.domain.calendar.occurrences import expand  # noqa: PLC0415
-
+def _for_window(
+    lab: Lab, ledger: "Ledger | None", pool: str | None, named: str, hours: int | None, now: datetime
+) -> BlockWish:
     windows = {window.name: window for window in lab.windows}
     if named not in windows:
         known = f"the lab has {', '.join(windows)}" if windows else "the lab has none"
@@ -139,13 +149,25 @@ def _for_window(lab: Lab, pool: str | None, named: str, hours: int | None, now: 
     window = windows[named]
     if pool is not None and pool != lab.pool_of(window):
         raise BadInput(f"--pool: window {named} opens pool {lab.pool_of(window)}; leave one of the two out")
-    earliest = now + EARLIEST
-    openings = [
-        (datetime.fromtimestamp(each.opening, UTC), datetime.fromtimestamp(each.closing, UTC))
-        for each in expand(lab, now, now + AHEAD, courses.of(lab)).windows
-        if each.window == named and each.opening >= earliest.timestamp()
-    ]
+    openings = [each for each in _openings(lab, ledger, window, now) if now + EARLIEST <= each[0]]
     if not openings:
         raise BadInput(f"--window: {named} does not open in the 8 weeks for which AWS sells blocks")
     opens, closes = min(openings)
     return BlockWish(lab, lab.pool_of(window), lab.nodes_of(window), now, hours, opens, closes)
+
+
+def _openings(
+    lab: Lab, ledger: "Ledger | None", window: Window, now: datetime
+) -> Iterator[tuple[datetime, datetime]]:
+    """When a window opens in the next 8 weeks, as early as it ever may to be ready, and when it closes."""
+    from cli.plan import courses  # noqa: PLC0415 -- only a window needs the calendar
+    from lamplighter.adapters.aws.kept_courses import kept_courses  # noqa: PLC0415
+    from lamplighter.domain.calendar.occurrences import expand  # noqa: PLC0415
+
+    alone = lab.model_copy(update={"windows": [window]})
+    skipped = {skip.date for skip in ledger.skips() if skip.window == window.name} if ledger else ()
+    followed = kept_courses(alone, ledger) if ledger else courses.of(alone)
+    early = {lab.pool_of(window): LONGEST}
+    for each in expand(alone, now, now + AHEAD, followed, early).windows:
+        if f"{each.date:%Y-%m-%d}" not in skipped:
+            yield datetime.fromtimestamp(each.opening, UTC), datetime.fromtimestamp(each.closing, UTC)

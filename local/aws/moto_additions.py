@@ -16,6 +16,8 @@ from local.aws.authorization.propagation import PROPAGATION
 from local.aws.autoscaling.autoscaling import AutoScaling
 from local.aws.autoscaling.scaling import Scaling
 from local.aws.ec2 import instance_types, managed_instances, security_group_rules, zones
+from local.aws.ec2.capacity.block_sales import BlockSales
+from local.aws.ec2.capacity.reservations import Reservations
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.ec2_faults import Faults
 from local.aws.ec2.fleet_rights import FleetRights
@@ -24,7 +26,6 @@ from local.aws.ec2.launch_faults import LaunchFaults
 from local.aws.ec2.network_faults import NetworkFaults
 from local.aws.ec2.network_paths import NetworkPaths
 from local.aws.ec2.published_images import PublishedImages
-from local.aws.ec2.reservations import Reservations
 from local.aws.ec2.state_events import StateEvents
 from local.aws.eks.access import Access
 from local.aws.eks.addons import Addons
@@ -85,6 +86,7 @@ class MotoAdditions:
         self.reservations = Reservations(
             service_context.clock, self._timers, lives, service_context.end_instances
         )
+        self.block_sales = BlockSales(service_context.clock, self._timers, self.reservations).install()
         scaling = Scaling(service_context, self._timers, lives, launches, self.reservations)
         autoscaling = AutoScaling(service_context, scaling, self._timers)
         updates = Updates(service_context.clock)

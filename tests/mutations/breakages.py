@@ -13,6 +13,7 @@ LEDGER_SLACK = f"{ADAPTERS}/aws/ledger/slack/slack.py"
 RECEIVING = f"{APPLICATION}/slack/receiving.py"
 ANSWERING = f"{APPLICATION}/slack/answering.py"
 SLACK_TESTS = "tests/unit/slack"
+BLOCKS = "tests/local/aws/launches/test_block_offerings.py"
 FALLBACK = "tests/properties/laws/test_fallback.py"
 
 
@@ -1402,5 +1403,21 @@ BREAKAGES = (
         '"Replace": {"at": instant.written(now)}',
         '"Replace": {}',
         tests="tests/unit/guard/test_spot.py",
+    ),
+    Breakage(
+        4,
+        "a Capacity Block is bought that somebody bought while the question stood",
+        "cli/blocks/purchase.py",
+        "    before = _refuse_owned(wish, offering, reservations)\n",
+        "    before = frozenset()\n",
+        tests=f"{BLOCKS}::test_a_block_that_somebody_buys_while_the_question_stands_is_not_bought_twice",
+    ),
+    Breakage(
+        4,
+        "a Capacity Block whose reservation is in a state that nobody knows is bought again",
+        f"{DOMAIN}/capacity/block_offering.py",
+        "one.state not in OVER and meets",
+        'one.state == "active" and meets',
+        tests=f"{BLOCKS}::test_only_a_block_that_is_surely_over_makes_room_for_another",
     ),
 )

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 
 from lamplighter.domain.leases.lease import LeaseState
-from local.aws.ec2.reservations import CapacityReservation
+from local.aws.ec2.capacity.reservations import CapacityReservation
 from local.cloud import Cloud
 from tests.scenarios.deployed_lab import NOON, deployed_lab
 from tests.scenarios.lab_day import LabDay

@@ -18,9 +18,9 @@ from local.aws.api.own_services import Document
 from local.aws.api.service_context import ServiceContext
 from local.aws.autoscaling.group import TERMINATING, Activity, Group, Hook, Member, instant
 from local.aws.ec2 import spot_requests
+from local.aws.ec2.capacity.reservations import Reservations, named_by
 from local.aws.ec2.ec2 import InstanceLives
 from local.aws.ec2.launch_faults import AUTO_SCALING, Launch, LaunchFaults
-from local.aws.ec2.reservations import Reservations, named_by
 from local.aws.timers import Timers
 
 #: Seconds until a refused launch is tried again: the first time, and at most [est].

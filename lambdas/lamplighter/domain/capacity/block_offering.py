@@ -1,7 +1,7 @@
 """What AWS sells as Capacity Blocks for ML: which block has its nodes for a window, and what one costs.
 
-AWS sells whole days up to 14 and whole weeks up to 26; a block begins at a time of AWS's choice (EC2 API reference,
-DescribeCapacityBlockOfferings).
+One asks for whole days up to 14 or whole weeks up to 26. Every block ends at 11:30 UTC, so one that begins at another
+time is a little shorter or longer (EC2 user guide, capacity-blocks-purchase).
 """
 
 from collections.abc import Iterable, Iterator
@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
-from lamplighter.domain.capacity.reservation import BLOCK_ENDS_EARLY, COMING, Reservation, ReservationType
+from lamplighter.domain.capacity.reservation import BLOCK_ENDS_EARLY, Reservation, ReservationType
 from lamplighter.lab.types import write_amount
 from lamplighter.values.instant import written
 
 HOUR = timedelta(hours=1)
 DAY, WEEK = 24, 7 * 24
 HOURS = (*range(DAY, 14 * DAY + 1, DAY), *range(3 * WEEK, 26 * WEEK + 1, WEEK))
-"""The lengths that are sold, in hours."""
+"""The lengths that one may ask for."""
+ODD = timedelta(hours=12)
+"""How much a block may differ from the length that was asked for [est]."""
 MOST_NODES = 64
 """Of one block."""
 EARLIEST, AHEAD = timedelta(minutes=30), timedelta(weeks=8)
-"""From the purchase to the begin of a block: the least and the most."""
+"""From now to the begin of a block: the least and the most."""
 CENT = Decimal("0.01")
+OVER = frozenset({"cancelled", "expired", "failed", "payment-failed", "unsupported"})
+"""The states of a reservation that has no nodes any more; a state that nobody knows may have them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +66,7 @@ class BlockOffering:
 
 
 def lengths(opens: datetime, closes: datetime) -> Iterator[int]:
-    """The two shortest lengths that can hold [opens, closes), in hours.
-
-    The shortest may not: no block of it may begin early enough and end late enough.
-    """
+    """The two shortest lengths that can hold [opens, closes), in hours: a block of the shortest may end within it."""
     long_enough = (hours for hours in HOURS if hours * HOUR >= closes + BLOCK_ENDS_EARLY - opens)
     for _, hours in zip(range(2), long_enough, strict=False):
         yield hours
@@ -76,6 +77,6 @@ def in_the_way(owned: Iterable[Reservation], offering: BlockOffering) -> Reserva
     for one in owned:
         ends = one.ends or offering.ends
         meets = one.begins < offering.ends and offering.begins < ends
-        if one.type is ReservationType.BLOCK and one.state in COMING and meets:
+        if one.type is ReservationType.BLOCK and one.state not in OVER and meets:
             return one
     return None

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,15 @@ import pytest
 import typer
 from botocore.client import BaseClient
 from botocore.exceptions import ReadTimeoutError
+from moto.ec2.exceptions import EC2ClientError
 from typer.testing import CliRunner, Result
 
-from cli.blocks import blocks
+from cli.blocks import blocks, purchase
+from cli.endings import ending
 from lamplighter.adapters.aws.capacity.reservations import Reservations
 from lamplighter.errors import OutsideFailed, Refused
-from local.aws.ec2.reservations import CapacityReservation, Offering
+from local.aws.ec2.capacity.block_sales import Offering
+from local.aws.ec2.capacity.reservations import CapacityReservation
 
 LAB = """
 name: gpu-lab
@@ -32,19 +35,25 @@ pools:
 windows:
   - {name: exam, pool: big, dates: [DATE], start: "10:00", end: "16:00"}
 """
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 Offer = Callable[..., Offering]
 
 
 @pytest.fixture
-def noon(aws: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> datetime:
-    """Noon in Seoul, three days ahead of the cloud's clock. The lab of the folder has an exam two days later."""
+def end(aws: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> datetime:
+    """The end of the blocks of a day some days ahead, 20:30 in Seoul. The lab's exam is at 10:00 of that day."""
     for name, value in aws.environment().items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("LAMPLIGHTER_NAMES", str(tmp_path / "names.json"))
     monkeypatch.chdir(tmp_path)
-    soon = aws.clock.now().replace(hour=3, minute=0, second=0, microsecond=0) + timedelta(days=3)
-    Path("lab.yaml").write_text(LAB.replace("DATE", f"{soon + timedelta(days=2):%Y-%m-%d}"), "utf-8")
-    return soon
+    at = aws.clock.now().replace(hour=11, minute=30, second=0, microsecond=0) + 5 * DAY
+    Path("lab.yaml").write_text(LAB.replace("DATE", f"{at:%Y-%m-%d}"), "utf-8")
+    return at
+
+
+@pytest.fixture
+def sales(aws: Any) -> Any:
+    return aws.embedded.moto_additions.block_sales
 
 
 @pytest.fixture
@@ -53,13 +62,13 @@ def reservations(aws: Any) -> Any:
 
 
 @pytest.fixture
-def offer(reservations: Any, noon: datetime) -> Offer:
-    """Has AWS sell a block: of 24 hours from noon for the whole pool unless said otherwise."""
+def offer(sales: Any, end: datetime) -> Offer:
+    """Has AWS sell a block: of the day before the exam's end, for the whole pool, unless said otherwise."""
 
     def sell(name: str, **more: Any) -> Offering:
-        usual = {"instance_type": "p5.48xlarge", "zone": "ap-northeast-2a", "count": 2, "begins": noon}
-        offering = Offering(f"cbr-{name}", **{**usual, "hours": 24, "fee": "2400.00", **more})
-        reservations.offerings.append(offering)
+        kind = {"instance_type": "p5.48xlarge", "zone": "ap-northeast-2a", "count": 2, "fee": "2400.00"}
+        offering = Offering(name, **{**kind, "begins": end - DAY, "ends": end, **more})
+        sales.offerings.append(offering)
         return offering
 
     return sell
@@ -77,56 +86,69 @@ def document(*words: str) -> Any:
     return json.loads(answer.stdout)
 
 
-def ids(*words: str) -> list[str]:
-    return [each["id"] for each in document(*words)["offerings"]]
+@pytest.fixture
+def shown(sales: Any) -> Callable[..., list[str]]:
+    """The names of the offerings that the verb shows."""
+    return lambda *words: [sales._quotes[each["id"]].name for each in document(*words)["offerings"]]
 
 
-def test_what_is_offered_for_a_pool_has_its_price_by_the_hour_too(offer: Offer, noon: datetime) -> None:
+def id_of(name: str, sales: Any) -> str:
+    """The id with which an offering is shown now."""
+    return next(each["id"] for each in document()["offerings"] if sales._quotes[each["id"]].name == name)
+
+
+def test_what_is_offered_for_a_pool_has_its_price_by_the_hour_too(
+    offer: Offer, end: datetime, shown: Callable[..., list[str]]
+) -> None:
     offer("dear", fee="2880.00")
     offer("cheap", zone="ap-northeast-2c")
 
-    assert document()["offerings"][0] == {
-        "id": "cbr-cheap",
+    first = document()["offerings"][0]
+
+    assert first.pop("id").startswith("cb-")
+    assert first == {
         "instance_type": "p5.48xlarge",
         "zone": "ap-northeast-2c",
         "nodes": 2,
-        "from": f"{noon:%Y-%m-%dT03:00:00Z}",
-        "until": f"{noon + timedelta(days=1):%Y-%m-%dT03:00:00Z}",
+        "from": f"{end - DAY:%Y-%m-%dT11:30:00Z}",
+        "until": f"{end:%Y-%m-%dT11:30:00Z}",
         "price": "2400.00",
         "price_per_node_hour": "50.00",
         "currency": "USD",
     }
-    assert ids() == ["cbr-cheap", "cbr-dear"]
+    assert shown() == ["cheap", "dear"]
     assert "2880.00 USD" in asked("--pool", "big").stdout
 
 
-def test_what_no_node_of_the_pool_can_be_of_is_left_out(offer: Offer, noon: datetime) -> None:
+def test_what_no_node_of_the_pool_can_be_of_is_left_out(
+    offer: Offer, end: datetime, shown: Callable[..., list[str]]
+) -> None:
     offer("other-zone", zone="ap-northeast-2d")
     offer("other-type", instance_type="p5e.48xlarge")
     offer("one-node", count=1)
     offer("two-parts", segments=2)
-    offer("too-far", begins=noon + timedelta(weeks=9))
+    offer("too-far", begins=end + 9 * 7 * DAY, ends=end + (9 * 7 + 1) * DAY)
 
     assert asked("--json").exit_code == 1
-    offer("other-length", hours=48)
-    assert ids("--hours", "48") == ["cbr-other-length"]
+    assert "of 24 hours now" in asked().stdout
+    offer("longest", ends=end + 26 * 7 * DAY - DAY)
+    assert shown("--hours", str(26 * 7 * 24)) == ["longest"]
 
 
 def test_a_window_is_held_from_its_opening_until_45_minutes_before_the_end(
-    offer: Offer, noon: datetime
+    offer: Offer, end: datetime, shown: Callable[..., list[str]]
 ) -> None:
-    """The exam is from 10:00 to 16:00 in Seoul, so a block from one noon to the next does not hold it."""
-    exam = noon + timedelta(days=2) - 2 * HOUR
-    offer("from-noon", begins=exam + 2 * HOUR)
-    offer("till-noon", begins=exam - 22 * HOUR)
+    """The exam is from 10:00 to 16:00 in Seoul. The block of that day ends at 20:30, another by 16:44 for this test."""
+    closes = end - timedelta(hours=4, minutes=30)
+    offer("ends-within", ends=closes + timedelta(minutes=44))
+    offer("begins-late", begins=closes - 6 * HOUR + timedelta(minutes=1), ends=end + 6 * HOUR)
     assert asked("--window", "exam").exit_code == 1
-    offer("two-days", begins=exam - 22 * HOUR, hours=48)
-    assert ids("--window", "exam") == ["cbr-two-days"]
+    offer("two-days", begins=end - 2 * DAY)
+    assert shown("--window", "exam") == ["two-days"]
 
-    ends = exam + 6 * HOUR + timedelta(minutes=45)
-    offer("late-enough", begins=ends - 24 * HOUR)
-    offer("too-early", begins=ends - 24 * HOUR - timedelta(minutes=1))
-    assert ids("--window", "exam") == ["cbr-late-enough"]
+    offer("just-so", begins=closes - 6 * HOUR, ends=closes + 15 * HOUR)
+    offer("a-little-shorter", begins=end - DAY + HOUR)
+    assert sorted(shown("--window", "exam")) == ["a-little-shorter", "just-so"]
 
 
 @pytest.mark.parametrize(("words", "said"), [
@@ -136,7 +158,7 @@ def test_a_window_is_held_from_its_opening_until_45_minutes_before_the_end(
     (["--yes"], "give both"),
     (["--window", "exam", "--pool", "other"], "window exam opens pool big"),
 ])  # fmt: skip
-@pytest.mark.usefixtures("noon")
+@pytest.mark.usefixtures("end")
 def test_what_aws_or_the_lab_does_not_have_is_one_line(words: list[str], said: str) -> None:
     assert said in str(asked(*words).exception)
 
@@ -146,73 +168,79 @@ def bought(reservations: Any) -> list[CapacityReservation]:
 
 
 def test_a_block_is_bought_after_a_yes_and_the_lab_s_lines_are_written(
-    offer: Offer, reservations: Any, aws: Any
+    offer: Offer, reservations: Any, sales: Any, aws: Any, end: datetime
 ) -> None:
-    offer("exam", zone="ap-northeast-2c")
+    offer("exam", zone="ap-northeast-2c", begins=end - 2 * DAY, ends=end - DAY)
     aws.hold()
+    id_ = id_of("exam", sales)
 
-    refused = asked("--buy", "cbr-exam")
+    refused = asked("--buy", id_)
     assert isinstance(refused.exception, Refused)
     assert "2400.00 USD" in refused.stdout
     assert bought(reservations) == []
 
-    answer = asked("--buy", "cbr-exam", "--yes")
+    answer = asked("--buy", id_, "--yes")
 
     (made,) = bought(reservations)
     assert answer.exit_code == 0, answer.output
     assert f"    reservation: {made.id}\n" in answer.stdout
     assert "    zone_index: 2\n" in answer.stdout
     assert "take its price_per_hour out" in answer.stdout
-    (read,) = Reservations(boto3.client("ec2")).tagged(
-        {"lamplighter:lab": "gpu-lab", "lamplighter:pool": "big"}
-    )
-    assert (read.id, read.state) == (made.id, "payment-pending")
+    read = Reservations(boto3.client("ec2"))
+    (known,) = read.tagged({"lamplighter:lab": "gpu-lab", "lamplighter:pool": "big"})
+    assert (known.id, known.state, known.count) == (made.id, "payment-pending", 2)
+    assert read.tagged({"lamplighter:lab": "gpu-lab", "lamplighter:pool": "small"}) == []
     aws.clock.sleep(120)
-    assert Reservations(boto3.client("ec2")).read(made.id).state == "scheduled"  # type: ignore[union-attr]
+    (known,) = read.tagged({"lamplighter:lab": "gpu-lab"})
+    assert known.state == "scheduled"
+
+
+def test_a_part_of_the_pool_may_be_bought_for_a_window(offer: Offer) -> None:
+    text = Path("lab.yaml").read_text("utf-8")
+    Path("lab.yaml").write_text(text.replace("pool: big,", "pool: big, nodes: 1,"), "utf-8")
+    offer("one", count=1)
+    (one,) = document("--window", "exam")["offerings"]
+
+    assert "    max_nodes: 1\n" in asked("--window", "exam", "--buy", one["id"], "--yes").stdout
 
 
 def test_a_pool_that_has_a_block_for_these_hours_gets_no_second_one(
-    offer: Offer, reservations: Any, noon: datetime
+    offer: Offer, reservations: Any, sales: Any, end: datetime
 ) -> None:
     offer("first")
-    offer("meets", begins=noon + 23 * HOUR)
-    offer("later", begins=noon + 24 * HOUR)
-    first = document("--buy", "cbr-first", "--yes")["reservation"]
+    offer("meets", begins=end - HOUR, ends=end + DAY - HOUR)
+    offer("later", begins=end, ends=end + DAY)
+    first = document("--buy", id_of("first", sales), "--yes")["reservation"]
 
-    for again in ("cbr-first", "cbr-meets"):
-        refused = asked("--buy", again, "--yes").exception
+    for again in ("first", "meets"):
+        refused = asked("--buy", id_of(again, sales), "--yes").exception
         assert isinstance(refused, Refused)
         assert f"pool big has block {first}" in str(refused)
     assert len(bought(reservations)) == 1
-    document("--buy", "cbr-later", "--yes")
+    document("--buy", id_of("later", sales), "--yes")
     assert len(bought(reservations)) == 2
 
 
 def test_a_block_that_the_lab_names_is_its_own_without_any_tag(
-    offer: Offer, reservations: Any, noon: datetime
+    offer: Offer, reservations: Any, sales: Any, end: datetime
 ) -> None:
     offer("exam")
-    id_ = "cr-0123456789abcdef0"
-    bought_by_hand = 'price_per_hour: "60.00"', f"buy: reserved\n    reservation: {id_}"
-    text = Path("lab.yaml").read_text("utf-8").replace(*bought_by_hand)
-    Path("lab.yaml").write_text(
-        f"{text}".replace(id_, f"{id_}\n    reservation_type: capacity-block"), "utf-8"
-    )
-    reservations.add(
-        CapacityReservation(
-            id_, "capacity-block", "p5.48xlarge", "ap-northeast-2a", 2, noon - HOUR, noon + 23 * HOUR
-        )
-    )
+    named = "cr-0123456789abcdef0"
+    lines = f"buy: reserved\n    reservation: {named}\n    reservation_type: capacity-block"
+    text = Path("lab.yaml").read_text("utf-8").replace('price_per_hour: "60.00"', lines)
+    Path("lab.yaml").write_text(text, "utf-8")
+    kind = ("capacity-block", "p5.48xlarge", "ap-northeast-2a", 2)
+    reservations.add(CapacityReservation(named, *kind, end - DAY, end))
 
-    assert f"has block {id_}" in str(asked("--buy", "cbr-exam", "--yes").exception)
+    assert f"has block {named}" in str(asked("--buy", id_of("exam", sales), "--yes").exception)
     assert len(bought(reservations)) == 1
 
 
 @pytest.mark.parametrize(("key", "said"), [
     ("kind: auto-mode", "only a pool of kind node-group"),
-    ("zones: [0, 1]", "write instance_type and zone_index in place of the lists"),
+    ("zones: [0]", "write instance_type and zone_index in place of the lists"),
 ])  # fmt: skip
-@pytest.mark.usefixtures("noon")
+@pytest.mark.usefixtures("end")
 def test_a_pool_that_cannot_have_nodes_of_a_block_is_told_before_anything_is_bought(
     key: str, said: str
 ) -> None:
@@ -221,17 +249,91 @@ def test_a_pool_that_cannot_have_nodes_of_a_block_is_told_before_anything_is_bou
         text += "cluster: {auto_mode: {enabled: true}}\ngpu_operator: {enabled: false}\n"
     Path("lab.yaml").write_text(text.replace("max_nodes: 2", f"max_nodes: 2\n    {key}"), "utf-8")
 
-    assert said in str(asked("--buy", "cbr-exam", "--yes").exception)
+    assert said in str(asked("--buy", "cb-0123456789abcdef0", "--yes").exception)
 
 
-def test_a_block_that_is_no_longer_offered_is_not_bought(offer: Offer, reservations: Any) -> None:
+def test_a_block_that_is_no_longer_offered_is_not_bought(offer: Offer, reservations: Any, sales: Any) -> None:
     offer("exam")
+    id_ = id_of("exam", sales)
+    sales.offerings.clear()
 
-    refused = asked("--buy", "cbr-gone", "--yes").exception
+    for named, said in (("cb-0123456789abcdef0", "does not offer"), (id_, "IdExpired")):
+        refused = asked("--buy", named, "--yes").exception
+        assert isinstance(refused, Refused)
+        assert "nothing was bought" in str(refused)
+        assert said in str(refused)
+    assert bought(reservations) == []
+
+
+def test_an_offering_that_was_shown_for_something_else_is_not_bought(
+    offer: Offer, reservations: Any, sales: Any, end: datetime
+) -> None:
+    offer("later", begins=end, ends=end + DAY)
+
+    refused = asked("--window", "exam", "--buy", id_of("later", sales), "--yes").exception
 
     assert isinstance(refused, Refused)
-    assert "AWS does not offer cbr-gone now" in str(refused)
+    assert "is not what is looked for" in str(refused)
     assert bought(reservations) == []
+
+
+def test_a_block_that_somebody_buys_while_the_question_stands_is_not_bought_twice(
+    offer: Offer, reservations: Any, sales: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer("exam")
+    mine, theirs = id_of("exam", sales), id_of("exam", sales)
+
+    def think(*_: object, **__: object) -> None:
+        assert asked("--buy", theirs, "--yes").exit_code == 0
+
+    monkeypatch.setattr(purchase, "agree", think)
+
+    assert isinstance(asked("--buy", mine).exception, Refused)
+    assert len(bought(reservations)) == 1
+
+
+@pytest.mark.parametrize(
+    ("state", "sold"), [("payment-failed", 2), ("unavailable", 1), ("a-state-of-tomorrow", 1)]
+)
+def test_only_a_block_that_is_surely_over_makes_room_for_another(
+    offer: Offer, reservations: Any, sales: Any, state: str, sold: int
+) -> None:
+    offer("exam")
+    asked("--buy", id_of("exam", sales), "--yes")
+    bought(reservations)[0].state = state
+
+    asked("--buy", id_of("exam", sales), "--yes")
+
+    assert len(bought(reservations)) == sold
+
+
+def test_gpus_that_are_to_be_ready_by_the_start_need_a_block_that_begins_before(
+    offer: Offer, end: datetime, shown: Callable[..., list[str]]
+) -> None:
+    """A warm-up is measured anew before each window, and is never longer than half an hour."""
+    text = Path("lab.yaml").read_text("utf-8")
+    other = '  - {name: course, pool: big, calendar: "https://127.0.0.1:9/course.ics"}\n'
+    Path("lab.yaml").write_text(text.replace("name: exam,", "name: exam, ready: by,") + other, "utf-8")
+    opens = end - timedelta(hours=10, minutes=30)
+    offer("too-late", begins=opens - timedelta(minutes=29), ends=opens + 23 * HOUR)
+    offer("in-time", begins=opens - timedelta(minutes=30), ends=opens + 23 * HOUR)
+
+    assert shown("--window", "exam") == ["in-time"]
+
+
+@pytest.mark.parametrize(("key", "value"), [
+    ("UpfrontFee", "1e30"), ("UpfrontFee", "NaN"), ("UpfrontFee", "2,400"), ("UpfrontFee", "-1"),
+    ("EndDate", datetime(9999, 12, 31, tzinfo=UTC)), ("InstanceCount", 0), ("CapacityBlockOfferingId", ""),
+])  # fmt: skip
+@pytest.mark.usefixtures("end")
+def test_an_odd_offering_is_no_answer(
+    offer: Offer, monkeypatch: pytest.MonkeyPatch, key: str, value: Any
+) -> None:
+    whole = Offering.document
+    monkeypatch.setattr(Offering, "document", lambda self, id_: {**whole(self, id_), key: value})
+    offer("odd")
+
+    assert isinstance(asked().exception, OutsideFailed)
 
 
 @pytest.fixture
@@ -252,11 +354,11 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_purchase_whose_answer_is_lost_is_looked_for_and_never_repeated(
-    offer: Offer, reservations: Any, calls: list[str]
+    offer: Offer, reservations: Any, sales: Any, calls: list[str]
 ) -> None:
     offer("exam")
 
-    answer = document("--buy", "cbr-exam", "--yes")
+    answer = document("--buy", id_of("exam", sales), "--yes")
 
     (made,) = bought(reservations)
     assert answer["reservation"] == made.id
@@ -264,24 +366,35 @@ def test_a_purchase_whose_answer_is_lost_is_looked_for_and_never_repeated(
 
 
 def test_a_purchase_that_aws_does_not_show_yet_may_have_been_made(
-    offer: Offer, reservations: Any, calls: list[str], monkeypatch: pytest.MonkeyPatch
+    offer: Offer, reservations: Any, sales: Any, calls: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer("exam")
-    monkeypatch.setattr(reservations, "documents", lambda *_: [])
+    id_ = id_of("exam", sales)
+    monkeypatch.setattr(reservations, "documents", lambda _: [])
 
-    failed = asked("--buy", "cbr-exam", "--yes").exception
+    failed = asked("--buy", id_, "--yes").exception
 
     assert isinstance(failed, OutsideFailed)
     assert "may have sold it all the same" in str(failed)
-    assert "Values=cbr-exam" in str(failed)
+    assert f"lamplighter:offering={id_}" in str(failed)
     assert calls.count("PurchaseCapacityBlock") == 1
     assert len(bought(reservations)) == 1
 
 
-def test_the_range_that_is_asked_for_holds_every_block_that_helps(offer: Offer, noon: datetime) -> None:
-    """By the hour: AWS is asked for no less than what holds the exam."""
-    exam = noon + timedelta(days=2) - 2 * HOUR
-    for hour in range(-30, 8):
-        offer(f"{hour:03}", begins=exam + hour * HOUR)
+def test_a_purchase_that_aws_refuses_is_told_in_aws_s_words(
+    offer: Offer, reservations: Any, sales: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer("exam")
+    id_ = id_of("exam", sales)
 
-    assert ids("--window", "exam") == [f"cbr-{hour:03}" for hour in range(-17, 1)]
+    def deny(*_: object) -> None:
+        raise EC2ClientError("UnauthorizedOperation", "You are not authorized to perform this operation.")
+
+    monkeypatch.setattr(sales, "sell", deny)
+
+    failed = asked("--buy", id_, "--yes").exception
+
+    assert isinstance(failed, OutsideFailed)
+    assert "may have sold" not in str(failed)
+    assert ending(failed)[0].startswith("AWS denied ec2:PurchaseCapacityBlock")
+    assert bought(reservations) == []

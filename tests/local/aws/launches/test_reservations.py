@@ -12,7 +12,7 @@ from lamplighter.application.deploy.reservation import refuse_reservation
 from lamplighter.domain.capacity.launch_cause import LaunchAttempt, LaunchCause, refusals
 from lamplighter.domain.capacity.reservation import Reservation, ReservationType
 from lamplighter.errors import Refused
-from local.aws.ec2.reservations import CapacityReservation
+from local.aws.ec2.capacity.reservations import CapacityReservation
 from tests.local.aws.eks_lab import GPU, Lab
 
 ID, ZONE = "cr-0123456789abcdef0", "ap-northeast-2a"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 UNKNOWN = frozenset({"InvalidCapacityReservationId.NotFound", "InvalidCapacityReservationId.Malformed"})
 TYPES = {"default": ReservationType.ON_DEMAND, "capacity-block": ReservationType.BLOCK}
+ORDERED = "aws:ec2capacityreservation:incrementalRequestedQuantity"
+"""The tag that has the number of instances of a block that has not begun."""
 MOST = 100_000
 """Instances that one reservation may plausibly have; EC2 takes 1,000 in a request."""
 YEARS = range(2000, 2200)
@@ -49,12 +51,11 @@ class Reservations:
         return _reservation(found)
 
     def tagged(self, tags: Mapping[str, str]) -> list[Reservation]:
-        """Those that have all these tags, over or not."""
+        """Those that have all these tags, over or not. EC2 documents no filter by tag here, so all are read."""
         with outside("ec2:DescribeCapacityReservations", " ".join(tags.values())):
-            pages = self._ec2.get_paginator("describe_capacity_reservations").paginate(
-                Filters=[{"Name": f"tag:{key}", "Values": [value]} for key, value in tags.items()]
-            )
-            return [_reservation(each) for page in pages for each in page["CapacityReservations"]]
+            pages = self._ec2.get_paginator("describe_capacity_reservations").paginate()
+            found = [each for page in pages for each in page["CapacityReservations"]]
+        return [_reservation(each) for each in found if tags.items() <= _tags(each).items()]
 
     def unavailable(self, block: str) -> int | None:
         """How many instances of a Capacity Block cannot be started now; None where EC2 does not say."""
@@ -82,12 +83,26 @@ def _reservation(found: Mapping[str, Any]) -> Reservation:
             state=found["State"],
             instance_type=found["InstanceType"],
             zone=found["AvailabilityZone"],
-            count=_count(found["TotalInstanceCount"]),
+            count=_total(found, type_),
             targeted=type_ is ReservationType.BLOCK or found.get("InstanceMatchCriteria") == "targeted",
-            begins=_utc(found.get("StartDate") or found["CreateDate"]),
-            ends=None if ends is None else _utc(ends),
+            begins=in_utc(found.get("StartDate") or found["CreateDate"]),
+            ends=None if ends is None else in_utc(ends),
         )
     )
+
+
+def _total(found: Mapping[str, Any], type_: ReservationType) -> int:
+    """How many instances it has, or will have: EC2 shows 0 for a block that has not begun, and the number in a tag
+    (EC2 user guide, capacity-blocks-view)."""
+    total = _count(found["TotalInstanceCount"])
+    ordered = _tags(found).get(ORDERED, "")
+    if type_ is ReservationType.BLOCK and not total and ordered.isdecimal() and ordered.isascii():
+        return _count(int(ordered[:9]))
+    return total
+
+
+def _tags(found: Mapping[str, Any]) -> dict[str, str]:
+    return {tag["Key"]: tag["Value"] for tag in found.get("Tags", [])}
 
 
 def _count(value: object) -> int:
@@ -96,7 +111,8 @@ def _count(value: object) -> int:
     return value
 
 
-def _utc(at: datetime) -> datetime:
+def in_utc(at: datetime) -> datetime:
+    """An instant of EC2's. Raises ValueError where it is none that every zone has a time for."""
     if at.year not in YEARS:
         raise ValueError(f"year {at.year}")
     return at.astimezone(UTC)

@@ -6,20 +6,18 @@ refusals: scylladb/scylla-cluster-tests 8839, terraform-aws-modules/terraform-aw
 in a block from 30 minutes before its end, and EKS scales its node groups down 10 minutes earlier (user guides of both,
 "Capacity Blocks for ML"). Open reservations, sharing and resource groups are not imitated.
 
-Blocks are sold as tests offer them. A purchase has no client token, so a second one sells again while there is an
-offering, and the payment takes a while (EC2 API reference, PurchaseCapacityBlock). Codes of refused purchases: [est].
+EC2 shows 0 instances of a block until it begins, and the number in a tag (user guide, capacity-blocks-view).
 """
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.exceptions import EC2ClientError
 from moto.ec2.responses import EC2Response
-from moto.ec2.utils import random_id
 
 from local.aws.api.own_services import Document
 from local.aws.ec2.ec2 import InstanceLives
@@ -29,8 +27,7 @@ from local.clock import VirtualClock
 
 BLOCK = "capacity-block"
 EKS_BEFORE, EC2_BEFORE = timedelta(minutes=40), timedelta(minutes=30)
-PAID_SECONDS = 60
-ASKED = ("InstanceType", "InstanceCount", "CapacityDurationHours", "StartDateRange", "EndDateRange")
+ORDERED = "aws:ec2capacityreservation:incrementalRequestedQuantity"
 HAVE_NODES = frozenset({"pending", "running", "stopping", "stopped"})
 
 
@@ -63,59 +60,24 @@ class CapacityReservation:
 
     def document(self, now: datetime) -> Document:
         """As DescribeCapacityReservations has it."""
+        coming = self.type == BLOCK and now < self.begins
+        ordered = [{"Key": ORDERED, "Value": str(self.count)}] if self.type == BLOCK else []
         return {
             "CapacityReservationId": self.id,
             "ReservationType": self.type,
             "InstanceType": self.instance_type,
             "InstancePlatform": "Linux/UNIX",
             "AvailabilityZone": self.zone,
-            "TotalInstanceCount": self.count,
-            "AvailableInstanceCount": self.available,
+            "TotalInstanceCount": 0 if coming else self.count,
+            "AvailableInstanceCount": 0 if coming else self.available,
             "State": self.state_at(now),
             "StartDate": self.begins,
             "CreateDate": self.begins,
             "EndDateType": "unlimited" if self.ends is None else "limited",
             "InstanceMatchCriteria": "targeted",
-            "Tags": self.tags,
+            "Tags": [*self.tags, *ordered],
             **({} if self.ends is None else {"EndDate": self.ends}),
         }
-
-
-@dataclass(frozen=True)
-class Offering:
-    """A block that is sold: `fee` is paid whole."""
-
-    id: str
-    instance_type: str
-    zone: str
-    count: int
-    begins: datetime
-    hours: int
-    fee: str
-    segments: int = 1
-
-    @property
-    def ends(self) -> datetime:
-        return self.begins + timedelta(hours=self.hours)
-
-    @property
-    def document(self) -> Document:
-        """As DescribeCapacityBlockOfferings has it."""
-        part = {
-            "InstanceType": self.instance_type,
-            "AvailabilityZone": self.zone,
-            "InstanceCount": self.count,
-            "StartDate": self.begins,
-            "EndDate": self.ends,
-            "UpfrontFee": self.fee,
-            "CurrencyCode": "USD",
-        }
-        whole = {
-            "CapacityBlockOfferingId": self.id,
-            "CapacityBlockDurationHours": self.hours,
-            "Tenancy": "default",
-        }
-        return {**whole, **part, "CapacityBlockOfferingSegments": [part] * self.segments}
 
 
 class Reservations:
@@ -127,8 +89,6 @@ class Reservations:
         """`end` ends instances as EC2 itself does."""
         self._clock, self._timers, self._end = clock, timers, end
         self._known: dict[str, CapacityReservation] = {}
-        #: The blocks that can be bought now.
-        self.offerings: list[Offering] = []
         self._lock = threading.Lock()
         #: Called 40 minutes before a block's end, with the instances in it.
         self.block_ends: Callable[[list[str]], None] = lambda _: None
@@ -184,19 +144,7 @@ class Reservations:
         def described(response: EC2Response) -> ActionResult:
             response.error_on_dryrun()
             ids: list[str] = response._get_param("CapacityReservationIds") or []  # noqa: SLF001 (moto's own)
-            filters = response._filters_from_querystring()  # noqa: SLF001
-            return ActionResult({"CapacityReservations": reservations.documents(ids, filters)})
-
-        def offered(response: EC2Response) -> ActionResult:
-            response.error_on_dryrun()
-            asked = {name: response._get_param(name) for name in ASKED}  # noqa: SLF001
-            return ActionResult({"CapacityBlockOfferings": reservations.offered(asked)})
-
-        def purchase(response: EC2Response) -> ActionResult:
-            response.error_on_dryrun()
-            tags = response._parse_tag_specification().get("capacity-reservation", {})  # noqa: SLF001
-            sold = reservations.sell(response._get_param("CapacityBlockOfferingId"), tags)  # noqa: SLF001
-            return ActionResult({"CapacityReservation": sold})
+            return ActionResult({"CapacityReservations": reservations.documents(ids)})
 
         def status(response: EC2Response) -> ActionResult:
             response.error_on_dryrun()
@@ -208,55 +156,15 @@ class Reservations:
         names: Any = EC2Response
         names.describe_capacity_reservations = described
         names.describe_capacity_block_status = status
-        names.describe_capacity_block_offerings = offered
-        names.purchase_capacity_block = purchase
 
-    def offered(self, asked: Mapping[str, Any]) -> list[Document]:
-        """The offerings of the type, size and length within the range. Raises for a length that is not sold."""
-        hours = int(asked["CapacityDurationHours"])
-        if hours % 24 or hours > 182 * 24 or (hours > 14 * 24 and hours % (7 * 24)):
-            raise EC2ClientError(
-                "InvalidParameterValue", f"Invalid value '{hours}' for CapacityDurationHours"
-            )
-        wanted = (asked["InstanceType"], int(asked["InstanceCount"]), hours)
-        first, last = (_instant(asked[name]) for name in ("StartDateRange", "EndDateRange"))
-        return [
-            one.document
-            for one in self.offerings
-            if (one.instance_type, one.count, one.hours) == wanted
-            if (first is None or first <= one.begins) and (last is None or one.ends <= last)
-        ]
-
-    def sell(self, offering: str, tags: Mapping[str, str]) -> Document:
-        """Makes the reservation of an offering. It is paid a minute later [est]."""
-        found = next((one for one in self.offerings if one.id == offering), None)
-        if found is None:
-            raise EC2ClientError("InvalidParameterValue", f"The offering '{offering}' is not available")
-        made = CapacityReservation(
-            random_id("cr"), BLOCK, found.instance_type, found.zone, found.count, found.begins, found.ends
-        )
-        made.state = "payment-pending"
-        made.tags = [{"Key": key, "Value": value} for key, value in tags.items()]
-        self._timers.at(self._clock.time() + PAID_SECONDS, lambda: setattr(made, "state", ""))
-        self.add(made)
-        return made.document(self._clock.now())
-
-    def documents(
-        self, ids: Sequence[str], filters: Mapping[str, Sequence[str]] | None = None
-    ) -> list[Document]:
-        """The reservations of these ids, all where none is named, that have the tags of the filters."""
+    def documents(self, ids: Sequence[str]) -> list[Document]:
+        """The reservations of these ids; all, where none is named."""
         for one in ids:
             if one not in self._known:
                 text = f"The capacity reservation ID '{one}' does not exist"
                 raise EC2ClientError("InvalidCapacityReservationId.NotFound", text)
         now = self._clock.now()
-        tags = {name.removeprefix("tag:"): values for name, values in (filters or {}).items()}
-        found = [one for one in self._known.values() if not ids or one.id in ids]
-        for name, values in tags.items():
-            found = [
-                one for one in found if any(tag["Key"] == name and tag["Value"] in values for tag in one.tags)
-            ]
-        return [one.document(now) for one in found]
+        return [one.document(now) for one in self._known.values() if not ids or one.id in ids]
 
     def statuses(self) -> list[Document]:
         """What DescribeCapacityBlockStatus says of all blocks."""
@@ -303,9 +211,3 @@ def named_by(template: Document) -> str | None:
     said = template.get("CapacityReservationSpecification") or {}
     named: str | None = (said.get("CapacityReservationTarget") or {}).get("CapacityReservationId")
     return named
-
-
-def _instant(asked: datetime | str | None) -> datetime | None:
-    """An instant of a request; moto reads one without its zone."""
-    read = datetime.fromisoformat(asked) if isinstance(asked, str) else asked
-    return read.replace(tzinfo=UTC) if read and read.tzinfo is None else read
