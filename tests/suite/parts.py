@@ -21,9 +21,9 @@ NO_TESTS = 5
 WORKERS = 3
 #: Sessions that run at the same time. In the long run the real Karpenter's wait most of the time.
 AT_ONCE = 3 if LONG else 2
-#: Workers of a session of scenarios. Each has a control plane, which takes a tenth of a core where nothing happens.
-#: Nine of them on two cores made API servers answer too late.
-PLAYERS = 2 if LONG else WORKERS
+#: Workers of the shorter sessions of scenarios. Each has a control plane, and with nine on two cores API servers may
+#: answer too late.
+FEW = 2 if LONG else WORKERS
 
 Command = tuple[str, ...]
 
@@ -173,7 +173,7 @@ MACHINES = replace(
 _IN = "tests/scenarios"
 
 
-def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = (), workers: int = PLAYERS) -> Part:
+def _scenarios(name: str, *paths: str, ignored: tuple[str, ...] = (), workers: int = FEW) -> Part:
     tests = tuple(f"{_IN}{path}" for path in paths)
     return replace(
         _tests(name, *tests, options=("-n", str(workers), *_SCENARIO), ignored=ignored),
@@ -195,7 +195,9 @@ KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails", worker
 #: What the documentation says is played.
 GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
 LONG_SCENARIOS = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
-SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests))
+SCENARIOS = _scenarios(
+    "scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests), workers=WORKERS
+)
 SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.suite.policies"),), shown=True)
 
