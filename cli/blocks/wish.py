@@ -123,10 +123,12 @@ def wish_of(
     else:
         wish = _for_window(lab, ledger, pool, named, hours, now)
     of_lab = lab.pools[wish.pool]
-    if of_lab.existing is not None or not of_lab.has("group"):
+    if of_lab.existing is not None:
         raise BadInput(
-            f"pool {wish.pool}: only a pool of kind node-group that the lab creates has nodes of a block"
+            f"pool {wish.pool}: is not the lab's own, so its own template says how its nodes are bought"
         )
+    if not of_lab.has("group"):
+        raise BadInput(f"pool {wish.pool}: a pool of kind {of_lab.kind} has no nodes of a block")
     if of_lab.instance_types or of_lab.zones:
         raise BadInput(
             f"pool {wish.pool}: a block has one type in one zone, write instance_type and zone_index in place of the"

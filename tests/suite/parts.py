@@ -127,6 +127,7 @@ PROPERTIES = _tests("properties", "tests/properties")
 INFRA = _tests("infra", "tests/infra", ignored=_PROJECT)
 #: What plays or synthesises the product on this machine; the rest of `local` is the embedded cloud alone.
 _PLAYED = (
+    "tests/local/aws/launches/test_block_offerings.py",
     "tests/local/demo",
     "tests/local/cloudformation/test_assembly.py",
     "tests/local/cloudformation/test_cluster_logs.py",

@@ -237,7 +237,7 @@ def test_a_block_that_the_lab_names_is_its_own_without_any_tag(
 
 
 @pytest.mark.parametrize(("key", "said"), [
-    ("kind: auto-mode", "only a pool of kind node-group"),
+    ("kind: auto-mode", "a pool of kind auto-mode has no nodes of a block"),
     ("zones: [0]", "write instance_type and zone_index in place of the lists"),
 ])  # fmt: skip
 @pytest.mark.usefixtures("end")

@@ -15,6 +15,7 @@ from lamplighter.lab.types import GREATEST_AMOUNT
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
+    from mypy_boto3_ec2.type_defs import TagTypeDef
 
 PURCHASE_SECONDS = 60
 """A purchase has no client token: a call that is cut off may have bought, so it is made once and waited for."""
@@ -60,7 +61,7 @@ class CapacityBlocks:
 
         Raises Refused where AWS does not sell it. After any other error it may have been bought: `may_have_sold`.
         """
-        marks = [{"Key": key, "Value": value} for key, value in tags.items()]
+        marks: list[TagTypeDef] = [{"Key": key, "Value": value} for key, value in tags.items()]
         with outside("ec2:PurchaseCapacityBlock", offering):
             try:
                 bought = self._ec2.purchase_capacity_block(
