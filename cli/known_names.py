@@ -26,10 +26,15 @@ def note(kind: str, names: Iterable[str]) -> None:
         if here.get(kind) == current:
             return
         here[kind] = current
-        file.parent.mkdir(parents=True, exist_ok=True)
-        draft = file.with_name(f".{file.name}.{os.getpid()}")
-        draft.write_text(json.dumps(remembered), "utf-8")
-        draft.replace(file)
+        write(file, remembered)
+
+
+def write(file: Path, document: object) -> None:
+    """Replace what is remembered in a file, whole. Raises OSError where it cannot be written."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    draft.write_text(json.dumps(document), "utf-8")
+    draft.replace(file)
 
 
 def known(kind: str) -> list[str]:

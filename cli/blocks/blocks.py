@@ -81,16 +81,16 @@ def command(
 
 def _named(wish: BlockWish, id_: str) -> BlockOffering:
     """The offering that a person has seen, or one of those that AWS shows now."""
-    known = quotes.shown(id_) or next((each for each in _offered(wish) if each.id == id_), None)
-    if known is None:
+    offering = quotes.shown(id_) or next((each for each in _offered(wish) if each.id == id_), None)
+    if offering is None:
         raise Refused(
             f"nothing was bought: AWS does not offer {id_[:80]} now for {wish}; look at the list again"
         )
-    if not wish.is_met_by(known):
+    if not wish.is_met_by(offering):
         raise Refused(
             f"nothing was bought: {id_[:80]} is not what is looked for, {wish}; look at the list again"
         )
-    return known
+    return offering
 
 
 def _offered(wish: BlockWish) -> list[BlockOffering]:

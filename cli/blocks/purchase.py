@@ -23,12 +23,10 @@ def buy(wish: BlockWish, offering: BlockOffering, *, yes: bool, as_json: bool) -
     reservations = Reservations(client("ec2", region=wish.lab.region))
     _refuse_owned(wish, offering, reservations)
     tell = printing.say_on_stderr if as_json else printing.say
-    plan = _plan(wish, offering)
-    if yes:
-        for line in plan:
-            tell(line)
-    else:
-        agree(plan, "Buy it?", "nothing was bought", as_json=as_json, must="say --yes to buy it")
+    for line in _plan(wish, offering):
+        tell(line)
+    if not yes:
+        agree((), "Buy it?", "nothing was bought", as_json=as_json, must="say --yes to buy it")
     # Somebody else may have bought while the question stood.
     before = _refuse_owned(wish, offering, reservations)
     bought = _bought(wish, offering, reservations, before)
@@ -42,14 +40,14 @@ def buy(wish: BlockWish, offering: BlockOffering, *, yes: bool, as_json: bool) -
 
 def _refuse_owned(wish: BlockWish, offering: BlockOffering, reservations: Reservations) -> set[str]:
     """The reservations of the pool. Raises Refused where one is a block for these hours."""
-    known = reservations.tagged(wish.tags)
-    named_by_lab = wish.lab.pools[wish.pool].reservation
-    if named_by_lab is not None and (its := reservations.read(named_by_lab)) is not None:
-        known.append(its)
-    owned = in_the_way(known, offering)
-    if owned is not None:
-        raise Refused(f"nothing was bought: pool {wish.pool} has {_of(owned, wish)} already")
-    return {one.id for one in known}
+    owned = reservations.tagged(wish.tags)
+    of_lab = wish.lab.pools[wish.pool].reservation
+    if of_lab is not None and (reservation := reservations.read(of_lab)) is not None:
+        owned.append(reservation)
+    block = in_the_way(owned, offering)
+    if block is not None:
+        raise Refused(f"nothing was bought: pool {wish.pool} has {_of(block, wish)} already")
+    return {one.id for one in owned}
 
 
 def _written(wish: BlockWish, offering: BlockOffering, bought: str) -> Iterator[str]:
@@ -88,9 +86,9 @@ def _bought(
             raise
         # The call is never repeated: AWS has no token that would keep it from selling twice.
         with suppress(OutsideFailed, TryLater):
-            for known in reservations.tagged(mark):
-                if known.id not in before:
-                    return known.id
+            for reservation in reservations.tagged(mark):
+                if reservation.id not in before:
+                    return reservation.id
         raise OutsideFailed(
             f"AWS gave no clear answer to the purchase of {offering.id}, which was sent once. It shows no reservation"
             " of it yet, and may have sold it all the same. Before you buy again, look for the tag"
@@ -98,6 +96,6 @@ def _bought(
         ) from error
 
 
-def _of(owned: Reservation, wish: BlockWish) -> str:
-    begins, ends = (printing.local(at, wish.zone) for at in (owned.begins, owned.ends))
-    return f"block {owned.id}, {begins} to {ends}, {owned.state}"
+def _of(block: Reservation, wish: BlockWish) -> str:
+    begins, ends = (printing.local(at, wish.zone) for at in (block.begins, block.ends))
+    return f"block {block.id}, {begins} to {ends}, {block.state}"

@@ -24,8 +24,7 @@ def note(offered: Sequence[BlockOffering]) -> None:
         return
     with suppress(*known_names.UNUSABLE):
         shown = {**_read(file), **{each.id: each.to_json() for each in offered}}
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(dict(list(shown.items())[-MOST:])), "utf-8")
+        known_names.write(file, dict(list(shown.items())[-MOST:]))
 
 
 def shown(id_: str) -> BlockOffering | None:

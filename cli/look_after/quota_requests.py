@@ -44,13 +44,11 @@ def request(lines: Sequence[DoctorLine], *, yes: bool, as_json: bool) -> list[In
     if not increases:
         tell("No quota is too small.")
     wanted = [one for one in increases if one.open is None]
-    if yes or not wanted:
-        for one in increases:
-            tell(str(one))
-    else:
+    for one in increases:
+        tell(str(one))
+    if wanted and not yes:
         must = "say --yes to send these requests"
-        plan = map(str, increases)
-        agree(plan, "Ask AWS for it?", "nothing was requested", as_json=as_json, must=must)
+        agree((), "Ask AWS for it?", "nothing was requested", as_json=as_json, must=must)
     for one in wanted:
         if quotas.ask(one.service, one.code, one.value):
             tell(f"requested: {one.quota}, {one.value}. AWS takes hours to days")
