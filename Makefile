@@ -7,6 +7,9 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Images of Python for containers often set it. Each of the hundreds of processes of a run would compile all it imports.
 unexport PYTHONDONTWRITEBYTECODE
+# Large pages: a page fault takes a thousand times as long on some virtual machines, and half of a run was page faults.
+export PYTHONMALLOC ?= malloc
+export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1:glibc.malloc.trim_threshold=1000000000:glibc.malloc.mmap_threshold=500000000
 
 LAB ?= lab.yaml
 OUT ?= cdk.out
