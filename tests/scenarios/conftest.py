@@ -3,8 +3,10 @@
 A process has one cloud at a time. So scenarios that share a cloud run together, and the cloud ends with the last.
 """
 
+import os
 import shutil
 from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -25,8 +27,9 @@ Synthesiser.stays = True
 LAB = judged.LIST.with_name("lab.yaml")
 #: A day before the first window of that lab.
 BEGINS = datetime(2026, 12, 1, 13, 0, tzinfo=UTC)
-#: The longest comes first. On one cloud, the scenarios that break the lab come last.
-FIRST = "misfortunes"
+#: They share a cloud.
+MISFORTUNES = "misfortunes"
+#: On one cloud, the scenarios that break the lab come last.
 ON_ONE_CLOUD = (
     "test_dead_for_a_day",
     "test_handed_on",
@@ -40,9 +43,10 @@ ON_ONE_CLOUD = (
 )
 #: The first scenario of a shared cloud waits for its start, which takes long on a busy machine.
 SECONDS = 900
-#: The first of these waits for many pools or nodes at once. Their clock is slower on a busy machine.
-CROWDED = ("misfortunes", "test_causes", "test_big_pool")
-CROWDED_SECONDS = 2400
+#: The first of these waits for many pools or nodes at once. Their clock is slower on a busy machine. They come first,
+#: so that a run whose time is over does not wait for them.
+CROWDED = (MISFORTUNES, "test_causes", "test_big_pool")
+CROWDED_SECONDS = 3000
 #: Their cloud, while it runs.
 _STARTED: list[Cloud] = []
 
@@ -91,8 +95,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     ours = [item for item in items if judged.LIST.parent in item.path.parents]
     for item in ours:
         item.add_marker(pytest.mark.cloud)
-        seconds = CROWDED_SECONDS if {item.path.parent.name, item.path.stem} & set(CROWDED) else SECONDS
-        item.add_marker(pytest.mark.timeout(seconds))
+        item.add_marker(pytest.mark.timeout(CROWDED_SECONDS if _is_crowded(item) else SECONDS))
         # A scenario does not care how the cloud's threads end when a clock is stopped.
         item.add_marker(pytest.mark.filterwarnings("ignore:Exception in thread"))
     places = [index for index, item in enumerate(items) if item in ours]
@@ -103,12 +106,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _cloud(test: Path) -> str:
     """The name of the cloud that the tests of a file use."""
     shared = "started" if test.stem in ON_ONE_CLOUD else test.stem
-    return FIRST if test.parent.name == FIRST else shared
+    return MISFORTUNES if test.parent.name == MISFORTUNES else shared
 
 
-def _turn(item: pytest.Item) -> int:
+def _is_crowded(item: pytest.Item) -> bool:
+    return not {item.path.parent.name, item.path.stem}.isdisjoint(CROWDED)
+
+
+def _turn(item: pytest.Item) -> tuple[int, str]:
+    """The order of the others changes with the seed: a slow machine leaves the last ones, and not always the same."""
     name = item.path.stem
-    return 1 + ON_ONE_CLOUD.index(name) if name in ON_ONE_CLOUD else 9 * (item.path.parent.name != FIRST)
+    if _is_crowded(item):
+        return 0, _cloud(item.path)
+    if name in ON_ONE_CLOUD:
+        return 1 + ON_ONE_CLOUD.index(name), ""
+    seed = os.environ.get("LAMPLIGHTER_SEED", "")
+    return 1 + len(ON_ONE_CLOUD), sha256(f"{seed} {_cloud(item.path)}".encode()).hexdigest()
 
 
 @pytest.hookimpl(trylast=True)

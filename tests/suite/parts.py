@@ -21,8 +21,8 @@ NO_TESTS = 5
 WORKERS = 3
 #: Sessions that run at the same time. In the long run the real Karpenter's wait most of the time.
 AT_ONCE = 3 if LONG else 2
-#: Workers of the shorter sessions of scenarios. Each has a control plane, and with nine on two cores API servers may
-#: answer too late.
+#: Workers of a session of scenarios. Each has a control plane, and with nine on two cores API servers may answer too
+#: late.
 FEW = 2 if LONG else WORKERS
 
 Command = tuple[str, ...]
@@ -74,11 +74,12 @@ _NEXT = ("-n", str(WORKERS), "--dist", "worksteal")
 #: Each worker starts a control plane of its own for all its tests.
 _CLUSTER = ("-n", "2", "--dist", "loadfile")
 _SCENARIO = ("--dist", "loadscope", "--no-loadscope-reorder")
+_PLUGINS = ("opened", "collection", "time_limit")
 
 
 def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
     chosen = () if LONG else ("-m", "not long")
-    plugins = ("-p", "tests.suite.opened", "-p", "tests.suite.collection")
+    plugins = [option for name in _PLUGINS for option in ("-p", f"tests.suite.{name}")]
     command = (program("pytest"), "-q", *plugins, *options, *chosen, *tests)
     command += tuple(f"--ignore={path}" for path in ignored)
     return Part(name, (command,), (0, NO_TESTS), shown=LONG, tests=tests, ignored=ignored, options=options)
@@ -196,23 +197,20 @@ KARPENTER = _scenarios("karpenter", "/karpenter", "/auto_mode", "/rails", worker
 #: What the documentation says is played.
 GUIDES = _scenarios("guides", "/events", "/test_tutorial.py")
 LONG_SCENARIOS = (EXAMPLES, DEPLOYS, KARPENTER, GUIDES)
-SCENARIOS = _scenarios(
-    "scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests), workers=WORKERS
-)
+SCENARIOS = _scenarios("scenarios", "", ignored=tuple(path for part in LONG_SCENARIOS for path in part.tests))
 SCENARIO_PARTS = (SCENARIOS, *LONG_SCENARIOS)
 POLICIES = Part("policies", ((sys.executable, "-m", "tests.suite.policies"),), shown=True)
 
 _SMALL = (UNIT, PROJECT, PROPERTIES, INFRA, LOCAL, PLAYED)
 #: The sessions in the order in which they begin. The parts of a session share a process. A long run begins with the
-#: longest and those that wait most. It ends with what needs only cores, so that at its end no core waits.
+#: longest, those that wait most, and the random histories, so that the laws are judged on a slow machine too.
 SESSIONS: tuple[tuple[Part, ...], ...] = (
     (
-        *(
-            (part,)
-            for part in (KARPENTER, SCENARIOS, EXAMPLES, CONTROLLER, DEPLOYS, GUIDES, NODE_POOLS, NODES)
-        ),
-        *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
+        (KARPENTER,),
+        (SCENARIOS,),
         (UNIT, PROPERTIES, INFRA, LOCAL, PLAYED),
+        *((part,) for part in (EXAMPLES, CONTROLLER, DEPLOYS, GUIDES, NODE_POOLS, NODES)),
+        *(((MACHINES,),) if (ROOT / "tests/machines").exists() else ()),
     )
     if LONG
     else ((LINT,), (TYPES,), _SMALL, (CONTROLLER,), (NODE_POOLS,), (NODES,), (CLUSTER,), (SCENARIOS,))

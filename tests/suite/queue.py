@@ -21,7 +21,7 @@ def run(
     last: Sequence[Part] = (),
     passed: Callable[[Ended], None] = lambda _: None,
 ) -> int:
-    """Runs all parts in this order, so many at once, and those of `last` if all others passed.
+    """Runs all parts in this order, so many at once, and those of `last` if all others passed and no test was left.
 
     Calls `passed` after each part that passed. Returns 1 if a part failed.
     """
@@ -35,7 +35,7 @@ def run(
                 thread.join(SAID_EVERY)
                 if thread.is_alive():
                     suite.say_what_runs()
-        if not suite.failed():
+        if not suite.failed() and not suite.not_begun():
             suite.add(last)
             suite.run()
     finally:
@@ -80,6 +80,10 @@ class _Suite:
         passed = {ended.part.name for ended in self._ended if ended.passed}
         return [name for name in self._names if name not in passed]
 
+    def not_begun(self) -> int:
+        """How many tests were left when the time of the run was over."""
+        return sum(ended.not_begun for ended in self._ended)
+
     def say_what_runs(self) -> None:
         with self._lock:
             for name, since in self._since.items():
@@ -89,9 +93,9 @@ class _Suite:
         failed = self.failed()
         whole = _minutes(time.monotonic() - self._begun)
         processor = _minutes(sum(ended.processor for ended in self._ended))
-        _say(
-            f"All: {whole}, {processor} of a processor" + (f"; FAILED: {'; '.join(failed)}" if failed else "")
-        )
+        left = f"; NOT BEGUN: {number} tests" if (number := self.not_begun()) else ""
+        failures = f"; FAILED: {'; '.join(failed)}" if failed else ""
+        _say(f"All: {whole}, {processor} of a processor{left}{failures}")
         return 1 if failed else 0
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from local.cache_folder import cache_folder
 from tests.checkout import ROOT
 from tests.suite.parts import Part
+from tests.suite.time_limit import NOT_BEGUN
 
 #: The environment variable with the name of the part, for its processes.
 NAME = "LAMPLIGHTER_PART"
@@ -50,6 +51,11 @@ class Ended:
         return reasons
 
     @property
+    def not_begun(self) -> int:
+        """How many tests were left when the time of the run was over."""
+        return self.skipped.get(NOT_BEGUN, 0)
+
+    @property
     def not_in_key(self) -> Sequence[str]:
         """The lines about files that its tests opened and its key leaves out."""
         return [line for line in self.output.splitlines() if line.startswith(NOT_IN_KEY)]
@@ -60,7 +66,9 @@ class Ended:
 
         A test is skipped for want of a program. The next run may have it, unless its version is in the key.
         """
-        return self.passed and not self.not_in_key and (not self.skipped or bool(self.part.versions))
+        if not self.passed or self.not_in_key or self.not_begun:
+            return False
+        return not self.skipped or bool(self.part.versions)
 
 
 class Running:

@@ -1,13 +1,17 @@
 """`make test` prints the result of each part, prints all output of a failed part, and fails with it."""
 
+import os
 import re
 import sys
+from pathlib import Path
 
 import pytest
 
 from tests.checkout import ROOT
-from tests.suite.parts import BROWSER, LONG_SCENARIOS, MACHINES, PARTS, SESSIONS, Part
+from tests.suite.parts import BROWSER, LONG_SCENARIOS, MACHINES, PARTS, SESSIONS, Part, program
 from tests.suite.queue import run
+from tests.suite.running import Ended
+from tests.suite.time_limit import VARIABLE
 
 
 def part(name: str, *programs: str, **more) -> Part:
@@ -42,6 +46,25 @@ def test_a_part_that_passed_prints_each_reason_of_skipped_tests_once(
     said = capfd.readouterr().out
     assert "quiet: skipped 3: no Python 3.13: b\nquiet: skipped 1: no Go\n" in said
     assert "..s" not in said
+
+
+def test_a_test_that_a_run_left_for_want_of_time_is_named_and_the_last_part_does_not_judge_without_it(
+    capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    # It asks for a fixture, which must not begin either.
+    test = tmp_path / "test_late.py"
+    test.write_text("def test_late(no_such_fixture: None) -> None: ...\n", "utf-8")
+    options = ("-q", "-ra", "-p", "tests.suite.time_limit", "-c", os.devnull, f"--rootdir={tmp_path}")
+    over = ("env", f"{VARIABLE}=1", program("pytest"), *options, str(test))
+    passed: list[Ended] = []
+
+    assert run([Part("scenarios", (over,), shown=True)], 1, [part("policies", "")], passed.append) == 0
+
+    said = capfd.readouterr().out
+    assert "NOT BEGUN: 1 of test_late.py\n" in said
+    assert "policies" not in said
+    assert said.endswith(" of a processor; NOT BEGUN: 1 tests\n")
+    assert [ended.whole for ended in passed] == [False]
 
 
 def test_parts_run_beside_each_other_and_do_not_interleave(capfd: pytest.CaptureFixture[str]) -> None:
