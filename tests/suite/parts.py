@@ -74,7 +74,8 @@ _NEXT = ("-n", str(WORKERS), "--dist", "worksteal")
 #: Each worker starts a control plane of its own for all its tests.
 _CLUSTER = ("-n", "2", "--dist", "loadfile")
 _SCENARIO = ("--dist", "loadscope", "--no-loadscope-reorder")
-_PLUGINS = ("opened", "collection", "time_limit")
+#: The others import the first.
+_PLUGINS = ("time_limit", "opened", "collection")
 
 
 def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
