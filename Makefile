@@ -7,9 +7,6 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 # Images of Python for containers often set it. Each of the hundreds of processes of a run would compile all it imports.
 unexport PYTHONDONTWRITEBYTECODE
-# Large pages: on some virtual machines a page fault takes 40 microseconds, and small tests twice as long without them.
-export PYTHONMALLOC ?= malloc
-export GLIBC_TUNABLES ?= glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1:glibc.malloc.trim_threshold=1000000000:glibc.malloc.mmap_threshold=500000000
 
 LAB ?= lab.yaml
 OUT ?= cdk.out

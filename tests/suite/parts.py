@@ -74,14 +74,13 @@ _NEXT = ("-n", str(WORKERS), "--dist", "worksteal")
 #: Each worker starts a control plane of its own for all its tests.
 _CLUSTER = ("-n", "2", "--dist", "loadfile")
 _SCENARIO = ("--dist", "loadscope", "--no-loadscope-reorder")
-#: The others import the first.
-_PLUGINS = ("time_limit", "opened", "collection")
+#: The second imports the first, and pytest warns of a plugin that is already imported.
+_PLUGINS = ("-p", "tests.suite.time_limit", "-p", "tests.suite.opened", "-p", "tests.suite.collection")
 
 
 def _tests(name: str, *tests: str, options: tuple[str, ...] = _NEXT, ignored: tuple[str, ...] = ()) -> Part:
     chosen = () if LONG else ("-m", "not long")
-    plugins = [option for name in _PLUGINS for option in ("-p", f"tests.suite.{name}")]
-    command = (program("pytest"), "-q", *plugins, *options, *chosen, *tests)
+    command = (program("pytest"), "-q", *_PLUGINS, *options, *chosen, *tests)
     command += tuple(f"--ignore={path}" for path in ignored)
     return Part(name, (command,), (0, NO_TESTS), shown=LONG, tests=tests, ignored=ignored, options=options)
 
