@@ -408,6 +408,14 @@ BREAKAGES = (
         tests="tests/unit/pool/test_instances.py",
     ),
     Breakage(
+        5,
+        "an instance whose claim was read without it is a stray",
+        f"{ADAPTERS}/capacity/node_pool/capacity.py",
+        "            seen = neutral.with_named(seen, found, self._server_now())\n",
+        "",
+        tests="tests/unit/guard/node_pool/test_node_life.py",
+    ),
+    Breakage(
         8,
         "an error of any type leaves an adapter",
         f"{ADAPTERS}/border.py",

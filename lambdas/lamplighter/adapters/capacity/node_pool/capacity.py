@@ -78,6 +78,7 @@ class NodePoolCapacity:
         if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
+            seen = neutral.with_named(seen, found, self._server_now())
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
