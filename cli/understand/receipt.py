@@ -107,6 +107,10 @@ def show(view: ReceiptView, words: wording.Wording) -> None:
     if view.gpu_use:
         use = {name: f"{hours:,.2f}" for name, hours in to_document(view.gpu_use).items()}
         rows.insert(4, ("GPU-hours used", f"{use['gpu_hours_used']} {words('figure.gpu-hours.of', **use)}"))
+    if view.seats and view.seats.used is not None:
+        rows.insert(
+            4, ("seats used", f"{view.seats.used} {words('figure.seats.of', **to_document(view.seats))}")
+        )
     rows += [("left at no cost", words.told(remark)) for remark in zero.remarks]
     printing.table(["what", "value"], rows)
     if view.warm_up:

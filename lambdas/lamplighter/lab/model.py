@@ -288,6 +288,10 @@ class Lab(Part):
             return -(-window.seats // a_node)
         return window.nodes if window.nodes is not None else self.pools[pool].max_nodes
 
+    def seats_of(self, window: str | None) -> int | None:
+        """The seats that a window states; None for one that states none, and for a lease of none."""
+        return next((one.seats for one in self.windows if one.name == window), None)
+
     def seats_per_gpu(self, pool: str, window: str | None) -> int:
         """How many people one GPU serves in a window, or in a lease of none."""
         settings = self.gpu_for(window)

@@ -92,6 +92,9 @@ def _figures(view: ReceiptView, words: Wording) -> Html:
         rows.append((words("figure.gpu-hours"), use["gpu_hours_used"], words("figure.gpu-hours.of", **use)))
     elif view.gpu_minutes is not None:
         rows.append((words("figure.gpu-minutes"), f"{view.gpu_minutes:,}", ""))
+    if view.seats and view.seats.used is not None:
+        of = words("figure.seats.of", **to_document(view.seats))
+        rows.append((words("figure.seats"), f"{view.seats.used}", of))
     rows.append((words("figure.node-hours"), f"{view.node_seconds / 3600:,.2f}", ""))
     if view.minutes_to_ready is not None:
         rows.append((words("figure.ready"), words.length(timedelta(minutes=view.minutes_to_ready)), ""))

@@ -125,6 +125,27 @@ def _note_gpus(
     seen = SeenGpus(min(in_use, gpus), gpus, facts.now)
     with guard_services.reading(f"pool {facts.pool}, GPUs"):
         guard_services.capacity.ledger.note_gpus(facts.pool, seen, state.seen_gpus)
+        _note_seats(guard_services, facts, nodes, seen)
+
+
+def _note_seats(
+    guard_services: GuardServices, facts: PoolFacts, nodes: "Sequence[NodeFacts]", seen: SeenGpus
+) -> None:
+    """Count the seats that are held for each lease of a window with seats, by its part of the nodes."""
+    lab, ledger, leases = guard_services.capacity.lab, guard_services.capacity.ledger, facts.target.in_force
+    seated = [lease for lease in leases if lab.seats_of(lease.window) is not None]
+    if not seated:
+        return
+    from lamplighter.domain.billing.gpu_hours import part  # noqa: PLC0415 -- few labs have seats
+
+    known = [gpu_type(node.instance_type) for node in nodes]
+    gpus = sum(each.gpus if each else 1 for each in known) * seen.in_use / seen.of
+    for lease in seated:
+        mine = part(lease, leases, len(nodes))
+        before = ledger.seat_use(facts.pool, lease.id)
+        use = before.with_reading(round(seen.in_use * mine), gpus * mine, facts.now)
+        if use != before:
+            ledger.note_seat_use(lease, use, before)
 
 
 def _busy(

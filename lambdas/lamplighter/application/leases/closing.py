@@ -34,6 +34,7 @@ from lamplighter.domain.pool.pool import Phase
 from lamplighter.domain.pool.target import due, target_at
 from lamplighter.domain.schedules.schedule import open_command
 from lamplighter.errors import LamplighterError, OutsideFailed, TryLater
+from lamplighter.lab.model import Lab
 from lamplighter.reasons.document import document
 from lamplighter.reasons.fields import to_document
 from lamplighter.reasons.reason import Reason, reason
@@ -182,7 +183,7 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
         document["settings"] = in_receipt(
             lease_services.ledger.settings(pool, lease.id), result(run, "GiveBack")
         )
-        document |= _gpu_use(lease, lease_services)
+        document |= _gpu_use(lease, lease_services) | _seats(lease, lease_services)
         lease_services.ledger.put_receipt(pool, lease.closed or lease.closes, lease.id, document)
         lease_services.ledger.append_audit(
             Entry(
@@ -211,13 +212,27 @@ def receipt(run: Mapping[str, object], lease_services: LeaseServices) -> dict[st
 
 def _gpu_use(lease: Lease, lease_services: LeaseServices) -> dict[str, object]:
     """Hours used beside hours paid, if the lab reads what its GPUs do and the pool's types have as many GPUs each."""
-    lab = lease_services.capacity.lab
-    types = lease.instance_types or (lab.pools[lease.pool].types if lease.pool in lab.pools else ())
-    gpus = {kind.gpus if kind else 0 for kind in map(gpu_type, types)}
-    if lab.guard.idle_by != "gpu" or len(gpus) != 1 or gpus == {0}:
+    paid = _paid_gpu_seconds(lease, lease_services.capacity.lab)
+    if lease_services.capacity.lab.guard.idle_by != "gpu" or paid is None:
         return {}
     use = lease_services.ledger.gpu_use(lease.pool, lease.id)
-    return {"gpu_use": to_document(use.hours((lease.node_seconds or 0) * gpus.pop()))}
+    return {"gpu_use": to_document(use.hours(paid))}
+
+
+def _seats(lease: Lease, lease_services: LeaseServices) -> dict[str, object]:
+    """The seats of a window that states them: asked, and used by the guard's sweeps."""
+    asked = lease_services.capacity.lab.seats_of(lease.window)
+    paid = _paid_gpu_seconds(lease, lease_services.capacity.lab)
+    if asked is None or paid is None:
+        return {}
+    return {"seats": to_document(lease_services.ledger.seat_use(lease.pool, lease.id).of(asked, paid))}
+
+
+def _paid_gpu_seconds(lease: Lease, lab: Lab) -> int | None:
+    """None where the types of its nodes are not known, or have not as many GPUs each."""
+    types = lease.instance_types or (lab.pools[lease.pool].types if lease.pool in lab.pools else ())
+    gpus = {kind.gpus if kind else 0 for kind in map(gpu_type, types)}
+    return None if len(gpus) != 1 or gpus == {0} else (lease.node_seconds or 0) * gpus.pop()
 
 
 def _unleased(pool: str, ran: NodeTime, closed: datetime, now: datetime) -> Entry:

@@ -10,6 +10,7 @@ from decimal import Decimal
 
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.billing.gpu_hours import GpuHours
+from lamplighter.domain.billing.seat_use import Seats
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.checks.gpu_proof import Bandwidth, GpuProof, bandwidths, together
 from lamplighter.domain.checks.verdicts.verdict import Outcome
@@ -80,6 +81,8 @@ class ReceiptView:
     """Its nodes cost nothing more: their Capacity Block was paid before it began, or the lab states a price of 0."""
     gpu_use: GpuHours | None = None
     """Only where the guard read what the GPUs did."""
+    seats: Seats | None = None
+    """Only of a window that states seats."""
 
     @property
     def warm_up(self) -> tuple[Bar, ...]:
@@ -161,6 +164,7 @@ def of(receipt: Document, beside: ReceiptExtras) -> ReceiptView:
         experimental=beside.experimental,
         prepaid=receipt.get("prepaid") is True,
         gpu_use=_use(receipt.get("gpu_use")),
+        seats=_seats(receipt.get("seats")),
     )
 
 
@@ -210,6 +214,10 @@ def _zero(document: object) -> ZeroProof:
 
 def _use(found: object) -> GpuHours | None:
     return from_odd_document(GpuHours, found) if isinstance(found, Mapping) else None
+
+
+def _seats(found: object) -> Seats | None:
+    return from_odd_document(Seats, found) if isinstance(found, Mapping) else None
 
 
 def _money(found: object) -> Money:

@@ -24,6 +24,7 @@ from lamplighter.values import instant
 if TYPE_CHECKING:
     from lamplighter.domain.billing.gpu_hours import GpuUse
     from lamplighter.domain.billing.metering import NodeLife
+    from lamplighter.domain.billing.seat_use import SeatUse
     from lamplighter.domain.guard.dead_letters import DeadLetterIncident
 
 LIFE = "LIFE#"
@@ -153,11 +154,22 @@ class LedgerGuard(LedgerChanges):
 
     def note_gpu_use(self, lease: Lease, use: "GpuUse", before: "GpuUse") -> None:
         """Keep the sums after a reading; nothing where another sweep has added a reading meanwhile."""
-        sk = items.GPU_USE + lease.id
-        kept = items.item(
-            items.pool_key(lease.pool), sk, to_document(use), until=lease.closes + items.KEEP_CLOSED
-        )
-        last = before.read_until
+        self._note_use(lease, items.GPU_USE, use, before.read_until)
+
+    def seat_use(self, pool: str, lease_id: str) -> "SeatUse":
+        """What the guard has read of a lease's seats."""
+        from lamplighter.domain.billing.seat_use import SeatUse  # noqa: PLC0415 -- only labs with seats
+
+        item = self._table.get(items.pool_key(pool), items.SEAT_USE + lease_id)
+        return from_document(SeatUse, items.values(item)) if item else SeatUse()
+
+    def note_seat_use(self, lease: Lease, use: "SeatUse", before: "SeatUse") -> None:
+        """Keep the seats after a reading, as `note_gpu_use`."""
+        self._note_use(lease, items.SEAT_USE, use, before.read_until)
+
+    def _note_use(self, lease: Lease, kind: str, use: "GpuUse | SeatUse", last: datetime | None) -> None:
+        until = lease.closes + items.KEEP_CLOSED
+        kept = items.item(items.pool_key(lease.pool), kind + lease.id, to_document(use), until=until)
         with suppress(Conflict):
             if last is None:
                 self._table.put(kept, "attribute_not_exists(#sk)")
