@@ -401,6 +401,13 @@ class Permissions:
             leaves.append(Grants(["secretsmanager:GetSecretValue"], [slack_secret]))
         return leaves
 
+    def looking_again(self) -> list[Grants]:
+        """What the doctor reads more before a window: who else has instances, and the cluster's access entries."""
+        return [
+            Grants(["ec2:DescribeInstances"], ["*"], wide="EC2 takes no resource for reading."),
+            Grants(["eks:ListAccessEntries"], [self._names.cluster_arn]),
+        ]
+
     def keeping_the_labs_trail(self) -> Grants:
         """Writing audit entries about the whole lab, which are in the lab's own partition."""
         return Grants(
