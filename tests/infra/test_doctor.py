@@ -90,6 +90,9 @@ def test_a_lab_that_checks_its_windows_again_gives_the_doctor_two_more_rights_an
     windows = "gpu-lab-ap-northeast-2-windows"
     started = json.dumps([each["Resource"] for each in allowed(looking, windows)["lambda:InvokeFunction"]])
     assert "function:gpu-lab-doctor" in started
+    for function in ("planner", "leases"):
+        creating = allowed(looking, f"gpu-lab-ap-northeast-2-{function}")["scheduler:CreateSchedule"]
+        assert ":schedule/gpu-lab/look-*" in json.dumps([each["Resource"] for each in creating])
     named = {
         function["FunctionName"]
         for function in looking.properties("AWS::Lambda::Function")
@@ -99,7 +102,9 @@ def test_a_lab_that_checks_its_windows_again_gives_the_doctor_two_more_rights_an
 
 
 def test_a_lab_without_such_checks_has_nothing_of_them(controller: Template) -> None:
-    assert "DOCTOR_FUNCTION_ARN" not in json.dumps(controller.document)
+    document = json.dumps(controller.document)
+    assert "DOCTOR_FUNCTION_ARN" not in document
+    assert "look-*" not in document
     windows = allowed(controller, "gpu-lab-ap-northeast-2-windows")
     assert "gpu-lab-doctor" not in json.dumps([each["Resource"] for each in windows["lambda:InvokeFunction"]])
     assert not LOOKING & set(allowed(controller, "gpu-lab-ap-northeast-2-doctor"))
