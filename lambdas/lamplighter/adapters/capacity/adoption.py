@@ -137,7 +137,7 @@ class Adoption:
                 scheduled_actions=self._scheduled_actions(found),
                 authorities=self._authorities(found),
                 issues=tuple(
-                    f"{issue.get('code', '')}: {issue.get('message', '')[:LONGEST_ISSUE]}"
+                    f"{issue.get('code', '')}: {str(issue.get('message', ''))[:LONGEST_ISSUE]}"
                     for issue in found.get("health", {}).get("issues", [])[:MOST_ISSUES]
                 ),
                 role=found.get("nodeRole", ""),
