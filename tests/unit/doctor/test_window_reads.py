@@ -64,7 +64,7 @@ def test_each_fact_that_aws_does_not_give_is_unread_by_itself() -> None:
         second = WindowReading(ec2, eks).facts(LAB)
     assert isinstance(first.used, Unread)
     assert "ec2:DescribeInstances" in str(first.used.why)
-    assert first.entries == {"arn:a", "arn:b"}
+    assert first.entries == frozenset({"arn:a", "arn:b"})
     assert second.used == {}
     assert isinstance(second.entries, Unread)
 
