@@ -63,6 +63,7 @@ class ControllerStack(Stack):
             permissions=permissions,
             dead_letters_arn=channels.dead_letters.queue_arn,
             failsafe_failed_arn=channels.failsafe_failed.queue_arn,
+            looks_again=bool(lab.guard.look_again),
         )
         failsafe = failsafe_machine(self, lab, names, channels)
         code = FunctionCode(self, "Code", lab=lab)
@@ -77,6 +78,7 @@ class ControllerStack(Stack):
             pages=shelf.bucket,
             failsafe_machine=bool(failsafe),
             falls_back=lab.falls_back,
+            looks_again=bool(lab.guard.look_again),
         )
         functions.guard.reserve(lab.guard.reserved_concurrency)
         pages = Pages(

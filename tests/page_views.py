@@ -12,6 +12,7 @@ from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.capacity.reservation import Reservation, ReservationType, ReservedHours
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
+from lamplighter.domain.doctor.readiness import Grade, Readiness, ReadinessFinding
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.progress import BootStage, Noted, Progress, Stage
 from lamplighter.domain.leases.usual_times import Usual, UsualTimes
@@ -30,6 +31,7 @@ from lamplighter.domain.views.lab_view import (
 )
 from lamplighter.domain.views.receipt_view import ReceiptView
 from lamplighter.pages.wording import Wording
+from lamplighter.reasons.reason import reason
 
 SEOUL = ZoneInfo("Asia/Seoul")
 OPENS = datetime(2026, 12, 1, 11, tzinfo=UTC)
@@ -422,8 +424,20 @@ def coming() -> tuple[WindowView, ...]:
             night,
             night + timedelta(hours=5),
             capacity=PoolRecord((), SEOUL, NOW, hours=RESERVED).outlook(night),
+            readiness=Readiness(
+                "night-batch-2026-12-03",
+                "big",
+                "night-batch",
+                "2026-12-03",
+                night,
+                NOW - timedelta(hours=2),
+                (ReadinessFinding("add-ons", Grade.IN_DOUBT, ADD_ONS),),
+            ),
         ),
     )
+
+
+ADD_ONS = reason("doctor.readiness.add-ons", names=("kube-system/coredns",))
 
 
 def past() -> tuple[PastLease, ...]:

@@ -12,10 +12,12 @@ from cli.deployment import Deployment
 from cli.options import AsJson, LabName, OnePool
 from lamplighter.adapters.aws.kept_courses import warm_up
 from lamplighter.domain.calendar.changes import Pause, Skip, paused_at
+from lamplighter.domain.doctor.readiness import Readiness
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.leases.warm_up import gpus_expected
 from lamplighter.domain.schedules.of_leases import opens_at, unopened
 from lamplighter.errors import BadInput
+from lamplighter.reasons.fields import SHOWN, to_document
 from lamplighter.values.instant import written
 
 
@@ -82,6 +84,7 @@ def command(
     pauses = found.ledger.pauses()
     known = {name: found.ledger.leases(name) for name in pools}
     gpus = _Gpus(found, known)
+    ready = found.ledger.readinesses() if found.lab.guard.look_again else {}
     leases = [lease for of_pool in known.values() for lease in of_pool if _is_window(lease, found.now)]
     skips = [skip for skip in found.ledger.skips() if _is_ahead(skip, found) and _pool(skip, found) in pools]
     shown: list[Lease | Skip] = sorted([*leases, *skips], key=partial(_place, found))
@@ -91,6 +94,7 @@ def command(
                 _skipped(each, found)
                 if isinstance(each, Skip)
                 else _document(each, _paused(each, pauses, found), gpus.at(each), found)
+                | {"readiness": _checked(ready.get(each.id), each)}
                 for each in shown
             ]
         )
@@ -104,7 +108,7 @@ def command(
     printing.table(
         ["window", "date", "pool", "nodes", "owner", "state", "opens", "GPUs", "closes", "why"],
         [
-            _skip_row(each, found) if isinstance(each, Skip) else _row(each, pauses, found, gpus)
+            _skip_row(each, found) if isinstance(each, Skip) else _row(each, pauses, found, gpus, ready)
             for each in shown
         ],
     )
@@ -149,7 +153,13 @@ class _Gpus:
         return gpus_expected(lease, self._known[lease.pool], self._taking[lease.pool])
 
 
-def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) -> list[str]:
+def _row(
+    lease: Lease,
+    pauses: Sequence[Pause],
+    found: Deployment,
+    gpus: _Gpus,
+    ready: Mapping[str, Readiness],
+) -> list[str]:
     paused = _paused(lease, pauses, found)
     return [
         lease.window or lease.id,
@@ -161,7 +171,7 @@ def _row(lease: Lease, pauses: Sequence[Pause], found: Deployment, gpus: _Gpus) 
         printing.local(lease.opens, found.zone),
         printing.local(None if paused else gpus.at(lease), found.zone),
         printing.local(lease.closes, found.zone),
-        _why(lease, paused, found),
+        "; ".join(filter(None, (_why(lease, paused, found), _last_check(ready.get(lease.id), lease, found)))),
     ]
 
 
@@ -178,6 +188,20 @@ def _why(lease: Lease, paused: str | None, found: Deployment) -> str:
     if lease.window is None and lease.by:
         return f"by {lease.by}{f' because {lease.because}' if lease.because else ''}"
     return printing.drawn(lease.because, found.zone)
+
+
+def _last_check(readiness: Readiness | None, lease: Lease, found: Deployment) -> str:
+    """What the last check before a window found, while it is ahead."""
+    return printing.drawn(readiness.said, found.zone) if readiness and unopened(lease) else ""
+
+
+def _checked(readiness: Readiness | None, lease: Lease) -> dict[str, object] | None:
+    """The same for programs."""
+    if readiness is None or not unopened(lease):
+        return None
+    findings = [to_document(finding, SHOWN) for finding in readiness.findings]
+    at, unread = written(readiness.at), list(readiness.unread)
+    return {"grade": readiness.grade.value, "at": at, "findings": findings, "not_known": unread}
 
 
 def _paused(lease: Lease, pauses: Sequence[Pause], found: Deployment) -> str | None:

@@ -20,6 +20,7 @@ from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.adapters.aws.ledger.slack.slack import LedgerSlack
 from lamplighter.application.slack.receiving import SIGNATURE, STAMP
 from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.slack.asked import signature
 from lamplighter.domain.slack.kept import Reply
 from tests.lengths import SEED
@@ -59,6 +60,7 @@ class Answers:
     def __init__(self) -> None:
         lab = of_kinds(LAB, ("karpenter", "node-group"))
         lab["windows"] = [*lab["windows"], COURSE]
+        lab["guard"] = {**lab["guard"], "look_again": ["24h", "40m"]}
         self.world = World({**lab, "slack": {**lab["slack"], "channel": CHANNEL}}, START, 3)
         self._school = school(self.world.functions.cross)
         self._asked = 0
@@ -81,7 +83,10 @@ class Answers:
         world.run(timedelta(minutes=8))
         play.step(Step("close", "big", number=1))
         world.run(timedelta(minutes=10))
-        [lease] = [each.id for each in Ledger("gpu-lab-ledger").leases("gpu") if each.granted]
+        leases = Ledger("gpu-lab-ledger").leases("gpu")
+        [lease] = [each.id for each in leases if each.granted]
+        planned = [each for each in leases if each.state is LeaseState.PLANNED]
+        self._ahead = max(planned, key=lambda lease: lease.opens).id
         self._pressed: dict[str, Json] = {
             "tell-me": {"p": "gpu", "n": 2, "s": 1800},
             "approve": {"a": play.chat.asks[-1]},
@@ -175,6 +180,7 @@ class Answers:
         world.functions.unnamed.clear()
         self._unanswered: list[str] = []
         self._asked += 1
+        self._looked = 0
         forget_workers()
 
     def _forget_windows(self) -> None:
@@ -195,8 +201,11 @@ class Answers:
                 return sorted(key for objects in world.buckets.values() for key in objects)
             case "doctor":
                 # One that the topic did not take is handed to the function that tries again.
-                handed = len(world.event_queue._due) - len(self._due)
-                return ["the result of the month"] * (len(world.said) + handed)
+                # So is each check of a window, to the function that tells it.
+                handed = len(world.event_queue._due) - len(self._due) - self._looked
+                checked = ("LAB", f"LOOK#{self._ahead}") in world.dynamodb.items
+                results = ["the result of the month"] * (len(world.said) + handed)
+                return [*results, *["the check of a window"] * checked]
             case "planner":
                 keys = [key for key in world.dynamodb.items if key[1].startswith(OF_WINDOWS[:2])]
                 planned = [" ".join(key) for key in sorted(keys) if not self._runs(*key)]
@@ -225,7 +234,12 @@ class Answers:
         return lambda: self._call("pages", {"Records": self._records()})
 
     def _doctor(self, _faults: object) -> Callable[[], object]:
-        return lambda: self._call("doctor", {})
+        def call() -> None:
+            self._call("doctor", {})
+            answer = self._call("doctor", {"look": {"pool": "gpu", "lease": self._ahead}})
+            self._looked += answer is not None
+
+        return call
 
     def _planner(self, _faults: object) -> Callable[[], object]:
         return lambda: self._call("planner", {})

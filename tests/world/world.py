@@ -270,7 +270,16 @@ class World:
             **{
                 f"{name.upper()}_FUNCTION_ARN": self.arn("lambda", f"function:{lab}-{name}")
                 for name in (
-                    *("notices", "planner", "cluster", "diagnosis", "experiments", "lifecycle", "guard"),
+                    *(
+                        "notices",
+                        "planner",
+                        "cluster",
+                        "diagnosis",
+                        "experiments",
+                        "lifecycle",
+                        "guard",
+                        "doctor",
+                    ),
                 )
             },
             "NOTICES_TOPIC_ARN": self.arn("sns", "notices"),

@@ -153,7 +153,16 @@ class Environment:
         """The targets of window schedules, and how long before an end the lab warns."""
         from lamplighter.domain.schedules.schedule import WorkflowArns  # noqa: PLC0415 -- only two functions need it
 
-        return WorkflowArns(self.open_lab, self.close_lab, self.notices_function, tuple(lab().guard.warnings))
+        guard = lab().guard
+        doctor = _of("DOCTOR_FUNCTION_ARN") if guard.look_again else ""
+        return WorkflowArns(
+            self.open_lab,
+            self.close_lab,
+            self.notices_function,
+            tuple(guard.warnings),
+            doctor,
+            tuple(guard.look_again),
+        )
 
 
 ENVIRONMENT = Environment()

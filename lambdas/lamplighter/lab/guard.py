@@ -68,6 +68,30 @@ IdleAfter = Annotated[
 ]
 
 
+FURTHEST = timedelta(hours=24)
+"""The planner writes schedules 36 hours ahead, and runs every hour."""
+NEAREST = timedelta(minutes=10)
+"""Below it nobody could act on what is found."""
+
+
+def read_ahead(value: object) -> timedelta:
+    """How long before a window: 10 minutes to 24 hours. Raises ValueError."""
+    length = read_duration(value)
+    if not NEAREST <= length <= FURTHEST:
+        raise ValueError(
+            f"is {write_duration(length)}, write {write_duration(NEAREST)} to {write_duration(FURTHEST)}"
+        )
+    return length
+
+
+Ahead = Annotated[
+    timedelta,
+    BeforeValidator(read_ahead),
+    PlainSerializer(write_duration, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": "^(?=.)([0-9]{1,5}h)?([0-9]{1,6}m)?$"}),
+]
+
+
 class Budget(Part):
     """What GPU nodes may cost in a period of the lab's time zone; 0 refuses every lease that costs money."""
 
@@ -158,6 +182,13 @@ class Guard(Part):
         description="How long before the end of a lease people are warned, up to three times; an empty list: never.",
         examples=[["15m", "5m"]],
         json_schema_extra=unit("durations such as 15m"),
+    )
+    look_again: Annotated[list[Ahead], Field(max_length=3), OneOrMore()] = Field(
+        default_factory=list,
+        description="How long before each window the lab checks again whether it can open, up to three times. People"
+        " are told when the result changes; left out: never.",
+        examples=[["24h", "2h", "30m"]],
+        json_schema_extra=unit("durations from 10m to 24h"),
     )
     curfew: Start | None = Field(
         None,

@@ -220,6 +220,7 @@ class Lab(Part):
         left_out: dict[str, Any] = {
             "pools": {name: pool.left_out for name, pool in self.pools.items()},
             "cluster": self.cluster.left_out,
+            "guard": set() if self.guard.look_again else {"look_again"},
             "dcgm_exporter": self.dcgm_exporter == DcgmExporter() or set(),
         }
         return self.model_dump_json(by_alias=True, exclude_none=True, exclude=left_out)

@@ -35,7 +35,7 @@ class NoticeKind:
     """Whether it is a new message in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
-SHORT, UNFILLED = "short", "unfilled"
+SHORT, UNFILLED, READINESS = "short", "unfilled", "readiness"
 KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("open", "A pool is open and its GPUs are proven.", Ping.LATE),
     NoticeKind("degraded", "A pool is open with less than was asked for, or not proven.", Ping.ALWAYS),
@@ -68,6 +68,11 @@ KINDS: tuple[NoticeKind, ...] = (
         "foreseen",
         "A window will be refused if nothing changes, or will open after all.",
         Ping.NOT_OPENING,
+        in_channel=True,
+    ),
+    NoticeKind(
+        READINESS,
+        "A check before a window (`guard.look_again`) found that it got worse or better; with what to do.",
         in_channel=True,
     ),
     NoticeKind("missed", "A planned window passed without opening.", Ping.PLANNED),

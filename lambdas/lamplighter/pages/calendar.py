@@ -199,5 +199,6 @@ def _row(each: WindowView, words: Wording) -> Html:
             el("p", words("calendar.capacity", capacity=words.told(each.capacity.said)), class_="why")
             if each.capacity
             else None,
+            el("p", el("bdi", words.told(each.readiness.said)), class_="why") if each.readiness else None,
         ),
     )

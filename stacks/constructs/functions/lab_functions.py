@@ -40,10 +40,11 @@ class LabFunctions(Construct):
         pages: s3.IBucket,
         failsafe_machine: bool = False,
         falls_back: bool = False,
+        looks_again: bool = False,
     ) -> None:
         """`failsafe_machine`: the lab has the state machine that is the failsafe of NodePools.
 
-        `falls_back`: a pool of the lab has a fallback.
+        `falls_back`: a pool of the lab has a fallback. `looks_again`: its windows are checked again before they open.
         """
         super().__init__(scope, construct_id)
         self._names = names
@@ -56,6 +57,8 @@ class LabFunctions(Construct):
             "CLOSE_LAB_ARN": names.workflow_arn("close"),
             "NOTICES_FUNCTION_ARN": names.function_arn("notices"),
         }
+        if looks_again:
+            doors["DOCTOR_FUNCTION_ARN"] = names.function_arn("doctor")
         schedules = {
             "SCHEDULE_GROUP": names.schedule_group,
             "FAILSAFE_ROLE_ARN": names.role_arn(FAILSAFE),

@@ -20,7 +20,7 @@ from lamplighter.lab.model import Lab
 from lamplighter.values.lab_tag import LAB_TAG
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
-from stacks.names import SCHEDULES, Names
+from stacks.names import LOOKS, SCHEDULES, WINDOWS, Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
 STREAM_READS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
@@ -164,10 +164,13 @@ class Permissions:
 
     def keeping_schedules(self, *roles: str) -> list[Grants]:
         """Managing schedules of the lab's group: those of these roles, which alone they may have."""
+        prefixes = [prefix for role in roles for prefix in SCHEDULES[role]]
+        if WINDOWS in roles and self._lab.guard.look_again:
+            prefixes.append(LOOKS)
         return [
             Grants(
                 [*SCHEDULE_WRITES, "scheduler:GetSchedule"],
-                [self._names.schedules_arn(prefix) for role in roles for prefix in SCHEDULES[role]],
+                [self._names.schedules_arn(prefix) for prefix in prefixes],
                 wide="Schedules of one kind in the lab's own group; they change every hour.",
             ),
             Grants(["scheduler:ListSchedules"], ["*"], wide="Listing schedules takes no resource."),
@@ -400,6 +403,13 @@ class Permissions:
         if slack_secret is not None:
             leaves.append(Grants(["secretsmanager:GetSecretValue"], [slack_secret]))
         return leaves
+
+    def looking_again(self) -> list[Grants]:
+        """What the doctor reads more before a window: who else has instances, and the cluster's access entries."""
+        return [
+            Grants(["ec2:DescribeInstances"], ["*"], wide="EC2 takes no resource for reading."),
+            Grants(["eks:ListAccessEntries"], [self._names.cluster_arn]),
+        ]
 
     def keeping_the_labs_trail(self) -> Grants:
         """Writing audit entries about the whole lab, which are in the lab's own partition."""

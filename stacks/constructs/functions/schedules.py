@@ -29,6 +29,7 @@ class Schedules(Construct):
         permissions: Permissions,
         dead_letters_arn: str,
         failsafe_failed_arn: str,
+        looks_again: bool,
     ) -> None:
         super().__init__(scope, construct_id)
         self.group = scheduler.CfnScheduleGroup(self, "Group", name=names.schedule_group)
@@ -49,7 +50,7 @@ class Schedules(Construct):
             WINDOWS,
             [
                 permissions.starting("open", "close"),
-                permissions.invoking("notices"),
+                permissions.invoking("notices", *(["doctor"] if looks_again else [])),
                 undelivered,
             ],
         )

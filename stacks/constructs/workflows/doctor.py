@@ -1,5 +1,7 @@
 """The doctor's monthly run: a function examines the lab and sends its findings as a notice. It changes nothing.
 
+Schedules of the planner start the same function to check a window again before it opens.
+
 The checks are in lamplighter/domain/doctor.
 """
 
@@ -55,6 +57,7 @@ class Doctor(Construct):
                 permissions.reading_the_ledger(),
                 permissions.keeping_the_labs_trail(),
                 *permissions.examining(secret),
+                *(permissions.looking_again() if lab.guard.look_again else []),
                 Grants(["sns:Publish"], [channels.notices.topic_arn]),
                 permissions.invoking("notices"),
             ],

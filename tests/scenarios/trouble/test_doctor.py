@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from moto.sns.models import sns_backends
 
 from lamplighter.domain.doctor.line import DoctorLine, LineOutcome
+from lamplighter.domain.doctor.readiness import Grade
 from lamplighter.lab.model import Lab
 from tests.scenarios.command_line.commands import commands
 from tests.scenarios.deployed_lab import NOON, deployed_lab
@@ -30,6 +32,8 @@ LAB = """
 name: gpu-lab
 gpu_operator: {enabled: false}
 slack: {channel: C0123456789}
+guard: {look_again: 30m}
+windows: [{name: class, nodes: 2, days: daily, start: "14:00", end: "15:00", time_zone: UTC}]
 """
 
 
@@ -229,3 +233,25 @@ def notices(account: Account) -> list[str]:
     topics = sns_backends["123456789012"]["ap-northeast-2"].topics
     arn = next(arn for arn in topics if arn.endswith(":gpu-lab-notices"))
     return [str(sent[1]) for sent in topics[arn].sent_notifications]
+
+
+def test_a_window_is_checked_again_before_it_opens_and_a_class_hears_what_is_wrong(account: Account) -> None:
+    # given a lab with a window this afternoon, in an account in which somebody's instances use the quota
+    day = account.day
+    lease = f"class-{day.now:%Y-%m-%d}"
+    assert day.lease(lease).opens - day.now > timedelta(minutes=30)
+
+    # when half an hour is left
+    with small_quota(account):
+        day.until("it is checked", lambda _: lease in day.ledger.readinesses(), timedelta(hours=6))
+        checked = day.ledger.readinesses()[lease]
+        day.until("it is told", lambda _: bool(day.entries(checked.at, "readiness")), timedelta(minutes=5))
+
+    # then the check had every right that it needs, and the only thing wrong is told with what to do
+    assert day.lease(lease).opens - checked.at <= timedelta(minutes=30)
+    assert checked.unread == ()
+    assert [(one.check, one.grade) for one in checked.findings] == [("quota", Grade.NOT_READY)]
+    [entry] = day.entries(checked.at, "readiness")
+    assert "What to do:" in str(entry.why)
+    [row] = [row for row in day.command("windows", "--json").rows if row["lease"] == lease]
+    assert row["readiness"]["grade"] == "not-ready"

@@ -102,6 +102,36 @@ def test_a_planned_window_has_an_opening_two_warnings_and_a_close() -> None:
     ]
 
 
+def test_a_window_is_checked_again_before_it_opens_where_the_lab_asks_for_it() -> None:
+    looks = replace(DOORS, doctor="doctor-arn", looks=(30 * MINUTE, 24 * HOUR))
+    sent = json.dumps({"look": {"pool": "gpu", "lease": LEASE.id}})
+
+    wanted = wanted_schedules(LEASE, looks, OPENS - 36 * HOUR)
+
+    assert wanted[:2] == [
+        Schedule("look-1440-evening-2026-11-20", OPENS - 24 * HOUR, "doctor-arn", sent, HOUR),
+        # No delivery is tried after the opening.
+        Schedule("look-30-evening-2026-11-20", OPENS - 30 * MINUTE, "doctor-arn", sent, 30 * MINUTE),
+    ]
+    assert wanted[2:] == wanted_schedules(LEASE, DOORS, OPENS - 36 * HOUR)
+    instants = schedule_instants(LEASE, looks, OPENS - HOUR, ())
+    assert {shot.name: shot.at for shot in wanted} == instants
+    assert set(instants) < set(names_of(LEASE.id, looks))
+
+
+@pytest.mark.parametrize("more", [{"window": None}, {"state": LeaseState.OPEN}, {"state": LeaseState.CLOSED}])
+def test_only_a_window_that_is_ahead_is_checked_again(more: dict[str, Any]) -> None:
+    looks = replace(DOORS, doctor="doctor-arn", looks=(30 * MINUTE,))
+    wanted = wanted_schedules(replace(LEASE, **more), looks, OPENS - HOUR)
+    assert not [shot for shot in wanted if shot.name.startswith("look-")]
+
+
+def test_a_pause_that_outlasts_a_window_leaves_nothing_to_check() -> None:
+    looks = replace(DOORS, doctor="doctor-arn", looks=(30 * MINUTE,))
+    wanted = wanted_schedules(LEASE, looks, OPENS - HOUR, [Pause("alice", OPENS - 2 * HOUR)])
+    assert not [shot for shot in wanted if shot.name.startswith("look-")]
+
+
 def test_what_a_person_asked_for_is_opened_in_their_name_and_closed_for_its_owner() -> None:
     asked = replace(LEASE, window=None, date=None, owner="alice", by="bob", because="homework")
 

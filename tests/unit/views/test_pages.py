@@ -163,6 +163,7 @@ def test_the_lab_says_who_has_what_and_how_far_it_is() -> None:
         "skipped by jiho because of the exams",
         "the budget has 1.20 USD left",
         "Capacity held: reservation cr-0a1b2c3d is active",
+        "in doubt, checked Tue 1 Dec 18:03: no pod is available of kube-system/coredns",
         "Time to ready, pool gpu",
         "without a lease",
     )

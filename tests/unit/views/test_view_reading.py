@@ -17,6 +17,7 @@ from lamplighter.domain.calendar.course_copy import seen
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.checks.verdicts.verdict import Outcome
 from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.doctor.readiness import Readiness
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.leases.progress import Stage
 from lamplighter.domain.money.money import Money
@@ -168,6 +169,26 @@ def test_the_lab_is_read_with_its_windows_its_money_and_its_past(world: LabOnMot
     assert (past.lease, past.minutes_to_ready, past.verdict) == ("evening-2026-11-19", 6.5, Outcome.PASSED)
     assert view.proofs == (proof,)
     assert view.findings == ()
+
+
+def test_a_planned_window_is_read_with_its_last_check_where_the_lab_makes_any(
+    world: LabOnMoto, lab: Lab
+) -> None:
+    lease = "evening-2026-11-20"
+    checked = Readiness(lease, "gpu", "evening", "2026-11-20", EIGHT, EIGHT - 120 * MINUTE)
+    world.capacity.ledger.keep_readiness(checked)
+    guard = lab.guard.model_copy(update={"look_again": [60 * MINUTE]})
+    looking = lab.model_copy(update={"guard": guard})
+
+    def readiness(of: Lab, minutes: float) -> list[Readiness]:
+        return [row.readiness for row in shown(world, of, minutes).windows if row.readiness is not None]
+
+    assert readiness(looking, -60) == [checked]
+    assert readiness(lab, -60) == []
+    # It says nothing of a window that is open.
+    world.lease(name=lease, window="evening", date="2026-11-20")
+    world.capacity.ledger.advance("gpu", lease, LeaseState.OPENING, EIGHT)
+    assert readiness(looking, 1) == []
 
 
 def test_a_receipt_is_read_with_its_times_bandwidth_and_proof(world: LabOnMoto, lab: Lab) -> None:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from tests.world.aws import authority
+from tests.world.outside import ACCOUNT, REGION
 
 Json = dict[str, Any]
 STANDARD_ENDS = datetime(2026, 12, 2, tzinfo=UTC)
@@ -32,6 +33,10 @@ class Cluster:
     def describe_cluster_versions(self) -> Json:
         ends = {"endOfStandardSupportDate": STANDARD_ENDS, "endOfExtendedSupportDate": STANDARD_ENDS}
         return {"clusterVersions": [{"clusterVersion": "1.34", **ends}]}
+
+    def list_access_entries(self, *, clusterName: str) -> Json:
+        roles = (f"gpu-lab-{REGION}-{function}" for function in ("cluster", "doctor", "guard"))
+        return {"accessEntries": [f"arn:aws:iam::{ACCOUNT}:role/{role}" for role in roles]}
 
     def describe_access_entry(self, *, clusterName: str, principalArn: str) -> Json:
         return {

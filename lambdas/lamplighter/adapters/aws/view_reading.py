@@ -187,6 +187,7 @@ class ViewReading:
                     )
                     for pool in self._lab.pools
                 },
+                self._ledger.readinesses() if self._lab.guard.look_again else {},
             ),
             past=windows_view.past(each for receipts in past.values() for each in receipts),
             proofs=tuple(sorted(proofs, key=lambda proof: proof.at, reverse=True)),

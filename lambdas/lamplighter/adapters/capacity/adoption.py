@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from mypy_boto3_eks import EKSClient
     from mypy_boto3_eks.type_defs import ClusterTypeDef, NodegroupTypeDef
 
+MOST_ISSUES, LONGEST_ISSUE = 3, 300
+"""Of a node group's health: they are kept and shown."""
+
 
 @border
 class Adoption:
@@ -133,6 +136,11 @@ class Adoption:
                 warm_pool=any("WarmPoolConfiguration" in group for group in groups),
                 scheduled_actions=self._scheduled_actions(found),
                 authorities=self._authorities(found),
+                issues=tuple(
+                    f"{issue.get('code', '')}: {str(issue.get('message', ''))[:LONGEST_ISSUE]}"
+                    for issue in found.get("health", {}).get("issues", [])[:MOST_ISSUES]
+                ),
+                role=found.get("nodeRole", ""),
             )
         )
 

@@ -147,7 +147,7 @@ class Examination:
         if not isinstance(cluster, ExistingCluster):
             return cluster
         found = adoption.group_if_there(cluster.name, self._lab.nodegroup_name(pool))
-        return None if found is None else PoolGroup(found, zones.of_subnets(found.subnets))
+        return None if found is None else PoolGroup(found, *zones.of_subnets(found.subnets))
 
     def _types(self, groups: Mapping[str, PoolGroup | Unread | None]) -> set[str]:
         """The instance types of all pools, as far as they are known."""

@@ -1,6 +1,7 @@
 """Reads the cluster's own API: which autoscalers and which GPU Operator run there."""
 
 import re
+from collections.abc import Iterable
 
 from lamplighter.adapters.border import border
 from lamplighter.adapters.kubernetes.autoscalers import DEPLOYMENTS, among
@@ -42,7 +43,8 @@ def seen(connection: Connection, *, auto_mode: bool = False) -> ClusterFacts:
         return ClusterFacts(_not_asked(connection, error))
     operator = next(filter(None, map(_operator, deployments)), None)
     try:
-        return ClusterFacts(among(connection, deployments, auto_mode=auto_mode), operator)
+        programs = among(connection, deployments, auto_mode=auto_mode)
+        return ClusterFacts(programs, operator, _unavailable(deployments))
     except OutsideFailed as error:
         return ClusterFacts(_not_asked(connection, error), operator)
 
@@ -59,3 +61,20 @@ def _operator(deployment: Object) -> str | None:
         if found:
             return found[1]
     return None
+
+
+def _unavailable(deployments: Iterable[Object]) -> tuple[str, ...]:
+    """Deployments of the add-ons and of the GPU Operator that want pods and have none available."""
+    listed = list(deployments)
+    namespaces = {"kube-system", *(_namespace(one) for one in listed if _operator(one))}
+    return tuple(
+        f"{_namespace(one)}/{(one.get('metadata') or {}).get('name', '')}"
+        for one in listed
+        if _namespace(one) in namespaces
+        and (one.get("spec") or {}).get("replicas", 1) != 0
+        and not (one.get("status") or {}).get("availableReplicas")
+    )
+
+
+def _namespace(deployment: Object) -> str:
+    return str((deployment.get("metadata") or {}).get("namespace", ""))

@@ -72,10 +72,13 @@ class Zones:
             )["AvailabilityZones"]
         return {each.get("ZoneName", ""): each.get("ZoneId", "") for each in found}
 
-    def of_subnets(self, subnets: Sequence[str]) -> tuple[str, ...]:
-        """The zones of these subnets."""
+    def of_subnets(self, subnets: Sequence[str]) -> tuple[tuple[str, ...], int | None]:
+        """The zones of these subnets, and how many addresses are free in them; None where that is not said."""
         if not subnets:
-            return ()
+            return (), None
         with outside("ec2:DescribeSubnets", ", ".join(subnets)):
             described = self._ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
-        return tuple(sorted({each.get("AvailabilityZone", "") for each in described}))
+        free = [each.get("AvailableIpAddressCount") for each in described]
+        known = [count for count in free if isinstance(count, int)]
+        zones = tuple(sorted({each.get("AvailabilityZone", "") for each in described}))
+        return zones, sum(known) if described and len(known) == len(described) else None

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from lamplighter.adapters.aws.ledger.ledger import Ledger
+    from lamplighter.domain.doctor.facts import Facts
     from lamplighter.domain.doctor.line import DoctorLine
     from lamplighter.lab.model import Lab
 
@@ -37,6 +38,11 @@ WHO = "doctor"
 
 def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLine]":
     """The lines of every check now. Raises OutsideFailed where AWS does not answer."""
+    return examine(facts_of(found, ledger), found, now)
+
+
+def facts_of(found: "Lab", ledger: "Ledger") -> "Facts":
+    """The facts of a deployed lab. Raises OutsideFailed where AWS does not answer."""
     examination = Examination(
         found,
         region=os.environ.get("AWS_REGION"),
@@ -48,7 +54,7 @@ def examined(found: "Lab", ledger: "Ledger", now: "datetime") -> "list[DoctorLin
     if isinstance(facts.caller, Unread):
         # Lambda retries the event and then puts it into the dead letters. No notice is sent without facts.
         raise OutsideFailed(facts.caller.why)
-    return examine(facts, found, now)
+    return facts
 
 
 def counted(lines: "Sequence[DoctorLine]") -> dict[str, object]:

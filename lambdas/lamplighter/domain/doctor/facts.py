@@ -43,6 +43,8 @@ class PoolGroup:
 
     found: ExistingPool
     zones: tuple[str, ...]
+    addresses: int | None = None
+    """Free ones in its subnets; None where EC2 does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class ClusterFacts:
     autoscalers: Autoscalers
     operator: str | None = None
     """The version of the GPU Operator that runs, such as v26.3.1."""
+    unavailable: tuple[str, ...] = ()
+    """Deployments of the operator's namespace and of kube-system that want pods and have none available."""
 
 
 @dataclass(frozen=True, slots=True)

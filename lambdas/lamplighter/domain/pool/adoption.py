@@ -61,6 +61,10 @@ class ExistingPool:
     """Those of its controller, which change its size by the clock."""
     authorities: frozenset[str] = frozenset()
     """The same in the user data of its own image; empty where EKS tells it to the nodes."""
+    issues: tuple[str, ...] = ()
+    """What EKS reports as its health: a code and a message each, as AWS words them."""
+    role: str = ""
+    """The ARN of its nodes' role."""
 
 
 @dataclass(frozen=True)

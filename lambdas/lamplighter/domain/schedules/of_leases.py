@@ -16,6 +16,8 @@ from lamplighter.domain.schedules.schedule import (
     Start,
     WorkflowArns,
     close_schedule,
+    look_schedules,
+    looks,
     open_command,
     open_schedule,
     opening,
@@ -49,7 +51,7 @@ def schedule_instants(
     if lease.state is LeaseState.CLOSING or lease.state in OVER:
         return {}
     opens = opens_at(lease, pauses, now) if unopened(lease) else None
-    begins = {} if opens is None else {f"open-{lease.id}": opens}
+    begins = {} if opens is None else {**looks(lease, workflow_arns), f"open-{lease.id}": opens}
     return begins | warnings(lease, workflow_arns) | {f"close-{lease.id}": lease.closes}
 
 
@@ -61,12 +63,12 @@ def _schedules(
     schedules = [*warn_schedules(lease, workflow_arns), close_schedule(lease, workflow_arns)]
     opens = opens_at(lease, pauses, now)
     if unopened(lease) and opens is not None:
-        schedules.insert(
-            0,
+        opens_lab = (
             open_schedule(lease, workflow_arns)
             if opens == lease.opens
-            else _late(lease, workflow_arns, opens),
+            else _late(lease, workflow_arns, opens)
         )
+        schedules[:0] = [*look_schedules(lease, workflow_arns), opens_lab]
     return schedules
 
 

@@ -1,7 +1,7 @@
 """One-time schedules as values: when each one runs, and what it sends.
 
-This file has the schedules of a lease (open, warn, close). failsafe.py has those of the failsafe, of_leases.py says
-which should exist, and the scheduler adapter creates them.
+This file has the schedules of a lease (look, open, warn, close). failsafe.py has those of the failsafe, of_leases.py
+says which should exist, and the scheduler adapter creates them.
 """
 
 import hashlib
@@ -51,6 +51,10 @@ class WorkflowArns:
     notices: str
     warnings: tuple[timedelta, ...] = WARNINGS
     """How long before the end of a lease its people are warned."""
+    doctor: str = ""
+    """The function that checks a window again before it opens; empty where the lab asks for no such check."""
+    looks: tuple[timedelta, ...] = ()
+    """How long before a window it does so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,14 +145,38 @@ def warn_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule,
     )
 
 
+def looks(lease: Lease, workflow_arns: WorkflowArns) -> dict[str, datetime]:
+    """When a window that is ahead is checked again, by name of the schedule; a lease of a person is not."""
+    if lease.window is None:
+        return {}
+    return {
+        _look(lease.id, ahead): lease.opens - ahead
+        for ahead in sorted(set(workflow_arns.looks), reverse=True)
+    }
+
+
+def look_schedules(lease: Lease, workflow_arns: WorkflowArns) -> tuple[Schedule, ...]:
+    """Check a window again before it opens. Scheduler tries no delivery after the opening."""
+    sent = json.dumps({"look": {"pool": lease.pool, "lease": lease.id}})
+    return tuple(
+        Schedule(name, at, workflow_arns.doctor, sent, _at_most(RETRIED, lease.opens - at))
+        for name, at in looks(lease, workflow_arns).items()
+    )
+
+
 def names_of(lease: str, workflow_arns: WorkflowArns) -> tuple[str, ...]:
     """The names that a lease's schedules may have, including those of an earlier release."""
     warnings = (_warning(lease, ahead) for ahead in workflow_arns.warnings)
-    return (f"open-{lease}", f"warn-{lease}", *warnings, f"close-{lease}")
+    looks = (_look(lease, ahead) for ahead in workflow_arns.looks)
+    return (*looks, f"open-{lease}", f"warn-{lease}", *warnings, f"close-{lease}")
 
 
 def _warning(lease: str, ahead: timedelta) -> str:
     return f"warn-{ahead // timedelta(minutes=1)}-{lease}"
+
+
+def _look(lease: str, ahead: timedelta) -> str:
+    return f"look-{ahead // timedelta(minutes=1)}-{lease}"
 
 
 def open_command(lease: Lease) -> Command:

@@ -15,6 +15,7 @@ from lamplighter.domain.slack.blocks import Marked, bold, joined, plain
 from lamplighter.domain.slack.post import Post, in_channel, key_of
 from lamplighter.domain.slack.style import SlackStyle
 from lamplighter.lab import notice_kinds
+from lamplighter.lab.notice_kinds import READINESS
 from lamplighter.values.instant import written
 
 OF_POOL = "*"
@@ -22,7 +23,8 @@ OF_POOL = "*"
 MISSED = "missed"
 """A planned window that did not open. It has no lease whose message could show it."""
 BUDGET = "budget"
-NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed": "resume", BUDGET: BUDGET}
+NOTICES = {"skipped": "skip", "unskipped": "unskip", "paused": "pause", "resumed": "resume"}
+NOTICES |= {kind: kind for kind in (BUDGET, READINESS)}
 """The kind of notice for each kind of change in the audit trail that no lease's message shows."""
 LEFT_OUT = "not-opening"
 """A window that the lab itself leaves out."""
@@ -95,6 +97,6 @@ def _notice(entry: Entry) -> str:
 
 
 def _subject(notice: str, entry: Entry, style: SlackStyle) -> str:
-    if notice == BUDGET:
+    if notice in {BUDGET, READINESS}:
         return style.drawn(entry.what)
     return style.texts.say(f"notice.{notice}.subject", **entry.details)

@@ -190,6 +190,10 @@ def _window(window: WindowView, speech: Speech) -> str:
         state = speech.texts.say(
             "slack.windows.capacity", state=state, capacity=speech.drawn(window.capacity.said)
         )
+    if window.readiness:
+        state = speech.texts.say(
+            "slack.windows.readiness", state=state, readiness=speech.drawn(window.readiness.said)
+        )
     if window.opens is None or window.closes is None:
         return speech.texts.say("slack.windows.row.closed", window=name, date=window.date, state=state)
     return speech.texts.say(

@@ -25,6 +25,7 @@ from lamplighter.reasons.reason import Said
 from lamplighter.values.instant import written
 
 if TYPE_CHECKING:
+    from lamplighter.domain.doctor.readiness import Readiness
     from lamplighter.domain.planner.capacity_word import CapacityOutlook
 
 
@@ -212,6 +213,8 @@ class WindowView:
     lease: str | None = None
     capacity: "CapacityOutlook | None" = None
     """Of a planned one: whether AWS will probably have its nodes."""
+    readiness: "Readiness | None" = None
+    """Of a planned one: what the last check before it found."""
 
 
 @dataclass(frozen=True, slots=True)

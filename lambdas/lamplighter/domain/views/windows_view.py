@@ -1,7 +1,9 @@
 """The windows of a lab as rows: those to come with what becomes of each, and the leases that are over."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.checks.gpu_proof import together
@@ -16,6 +18,9 @@ from lamplighter.reasons.reason import Said
 from lamplighter.values import instant
 from lamplighter.values.zones import zone
 
+if TYPE_CHECKING:
+    from lamplighter.domain.doctor.readiness import Readiness
+
 
 def windows(  # noqa: PLR0917
     lab: Lab,
@@ -25,6 +30,7 @@ def windows(  # noqa: PLR0917
     now: datetime,
     until: datetime,
     records: Mapping[str, PoolRecord] | None = None,
+    readinesses: "Mapping[str, Readiness] | None" = None,
 ) -> tuple[WindowView, ...]:
     """What is open or opens in [now, until), and what does not happen there, by date and opening.
 
@@ -36,6 +42,12 @@ def windows(  # noqa: PLR0917
     shown += [lease for name, lease in ahead.items() if name not in known]
     rows = [
         _row(lab, lease, calendar.notes.get(lease.id, ""), (records or {}).get(lease.pool)) for lease in shown
+    ]
+    rows = [
+        replace(row, readiness=(readinesses or {}).get(row.lease or ""))
+        if row.state is WindowState.PLANNED
+        else row
+        for row in rows
     ]
     today, last = (at.astimezone(zone(lab.time_zone)).date().isoformat() for at in (now, until))
     pools = {window.name: lab.pool_of(window) for window in lab.windows}

@@ -16,7 +16,9 @@ from lamplighter.application.planner.plan import PlannerServices, plan_all
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.calendar.changes import Skip
 from lamplighter.domain.commands.command import Decision
+from lamplighter.domain.doctor.readiness import Grade, Readiness, ReadinessFinding
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 from tests.builders.leases import EIGHT
 from tests.programs import lamplighter
 from tests.unit.calendar.courses.test_calendar import calendar
@@ -40,9 +42,9 @@ def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[LabOnMoto
         yield made
 
 
-def deploy(world: LabOnMoto, *windows: dict[str, Any]) -> None:
+def deploy(world: LabOnMoto, *windows: dict[str, Any], **more: Any) -> None:
     """A deployed and planned lab with its stack."""
-    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), "calendars": EVENTS}
+    document = {"name": "lab", "time_zone": "UTC", "windows": list(windows), "calendars": EVENTS, **more}
     world.capacity.lab = Lab.model_validate(document)
     topic = boto3.client("sns").create_topic(Name="notices")["TopicArn"]
     plan_all(
@@ -89,6 +91,37 @@ def test_windows_say_when_gpus_are_expected_as_their_pool_was_measured(world: La
         ("course", "16:00", "16:13"),
     ]
     assert "Sat 21 Nov 09:47 UTC  Sat 21 Nov 10:00 UTC  Sat 21 Nov 12:00 UTC" in told("windows")
+
+
+def test_windows_show_the_last_check_with_its_time_and_zone(world: LabOnMoto) -> None:
+    deploy(world, CLASS, PLAIN, guard={"look_again": "2h"})
+    ledger = world.capacity.ledger
+    opens = {lease.id: lease.opens for lease in ledger.leases("gpu")}
+    said = reason("doctor.readiness.add-ons", names=("kube-system/coredns",))
+    finding = ReadinessFinding("add-ons", Grade.IN_DOUBT, said, reason("doctor.readiness.add-ons.advice"))
+    lease = "class-2026-11-21"
+    ledger.keep_readiness(
+        Readiness(lease, "gpu", "class", "2026-11-21", opens[lease], EIGHT, (finding,), ("quota",))
+    )
+
+    assert "in doubt, checked 20:00 on 2026-11-20 (UTC): no pod is available of kube-system/coredns" in told(
+        "windows"
+    )
+    checked, unchecked = json.loads(told("windows", "--json"))
+    assert unchecked["readiness"] is None
+    assert checked["readiness"] == {
+        "grade": "in-doubt",
+        "at": "2026-11-20T20:00:00Z",
+        "findings": [
+            {
+                "check": "add-ons",
+                "grade": "in-doubt",
+                "said": "no pod is available of kube-system/coredns",
+                "advice": "`kubectl get pods -A` shows why; repair or upgrade the chart or add-on",
+            }
+        ],
+        "not_known": ["quota"],
+    }
 
 
 def test_nodes_that_one_window_hands_to_the_next_are_expected_at_once(world: LabOnMoto) -> None:

@@ -7,10 +7,12 @@ from typing import Any
 import pytest
 
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.doctor.readiness import Grade, Readiness, ReadinessFinding
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.pool.pool import PoolState
 from lamplighter.domain.slack.channel import TELLS_BACK, calendar_posts, is_news, outlook, pool_posts
 from lamplighter.domain.slack.post import Post, key_of
+from lamplighter.reasons.reason import reason
 from tests.unit.slack.board.test_message import EIGHT, LOOK, MINUTE
 from tests.unit.slack.recording import evening
 
@@ -60,6 +62,7 @@ def test_a_leaked_pool_is_told_however_late() -> None:
         ("paused", {}, True),
         ("resumed", {}, True),
         ("budget", {}, True),
+        ("readiness", {"grade": "in-doubt"}, True),
         ("scaled", {}, False),
         ("scaled", {"window": "evening"}, False),
         ("leaked", {}, False),
@@ -70,6 +73,23 @@ def test_what_no_message_of_a_lease_shows_is_news(kind: str, details: dict[str, 
     assert is_news(entry) is news
     told_of = kind not in {"missed", "foreseen"} and news
     assert len(calendar_posts([entry], LOOK)) == told_of
+
+
+def test_what_a_check_before_a_window_found_is_told_with_what_to_do() -> None:
+    advice = reason("doctor.readiness.add-ons.advice")
+    said = reason("doctor.readiness.add-ons", names=("kube-system/coredns",))
+    finding = ReadinessFinding("add-ons", Grade.IN_DOUBT, said, advice)
+    found = Readiness("evening-1", "gpu", "evening", "2026-11-20", EIGHT, EIGHT, (finding,))
+    entry = Entry(
+        EIGHT, "gpu", "readiness", "doctor", found.subject, found.text, "evening-1", details=found.told
+    )
+
+    [post] = calendar_posts([entry], LOOK)
+
+    assert post.message.text == (
+        "*window evening on 2026-11-20 may not open as planned*\nNo pod is available of kube-system/coredns. What to"
+        " do: `kubectl get pods -A` shows why; repair or upgrade the chart or add-on."
+    )
 
 
 def test_what_people_skip_and_what_the_lab_leaves_out_are_told_apart_and_ping_nobody() -> None:

@@ -11,6 +11,7 @@ from lamplighter.data.texts import ENGLISH
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.why import Explanation
 from lamplighter.domain.calendar.changes import Pause
+from lamplighter.domain.doctor.readiness import Grade, Readiness, ReadinessFinding
 from lamplighter.domain.leases.lease import LeaseState
 from lamplighter.domain.money.money import Money
 from lamplighter.domain.planner.capacity_word import Opening, PoolRecord
@@ -21,6 +22,7 @@ from lamplighter.domain.slack.answers import Speech
 from lamplighter.domain.slack.times import Times
 from lamplighter.domain.views.lab_view import BudgetView, LabView, PoolView, WindowState, WindowView
 from lamplighter.domain.views.lease_view import LeaseStanding
+from lamplighter.reasons.reason import reason
 from tests.unit.slack.board.test_message import EIGHT, MINUTE, OPEN
 from tests.unit.slack.recording import evening
 
@@ -102,6 +104,9 @@ def test_a_pause_stands_before_all_pools() -> None:
 
 
 FEW = PoolRecord((Opening(EIGHT - 24 * HOUR, whole=True),), SEOUL, EIGHT).outlook(EIGHT)
+ADD_ONS = reason("doctor.readiness.add-ons", names=("kube-system/coredns",))
+DOUBT = ReadinessFinding("add-ons", Grade.IN_DOUBT, ADD_ONS)
+CHECKED = Readiness("evening-1", "gpu", "evening", "2026-11-20", EIGHT, EIGHT - 2 * HOUR, (DOUBT,))
 BUDGET = BudgetView(
     "2026-11", "month", EIGHT, EIGHT + HOUR, usd(100), usd(30), usd(20), usd(0), usd(0), usd(5)
 )
@@ -121,6 +126,9 @@ WINDOW = WindowView(
          "evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, open: it began at 20:05 (Asia/Seoul)"),
         ({"closes": EIGHT + HOUR, "state": WindowState.PLANNED, "capacity": FEW},
          f"evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, planned; capacity {FEW.said}"),
+        ({"closes": EIGHT + HOUR, "state": WindowState.PLANNED, "readiness": CHECKED},
+         ("evening, 20:00 to 21:00 (Asia/Seoul): 2 on gpu, planned; in doubt, checked 18:00 (Asia/Seoul): no pod is"
+          " available of kube-system/coredns")),
         ({"opens": None, "state": WindowState.SKIPPED}, "evening, 2026-11-20: skipped"),
         ({"closes": None, "state": WindowState.SKIPPED, "because": "of <snow>"},
          "evening, 2026-11-20: skipped: of &lt;snow&gt;"),

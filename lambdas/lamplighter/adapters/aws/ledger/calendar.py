@@ -6,7 +6,7 @@ Each change is written with its decision and audit entries in one transaction. T
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lamplighter.adapters.aws.ledger import items
 from lamplighter.adapters.aws.ledger.changes import LedgerChanges
@@ -18,6 +18,9 @@ from lamplighter.domain.leases.lease import GRANTED, LeaseState
 from lamplighter.errors import OutsideFailed
 from lamplighter.reasons.fields import from_document, to_document
 from lamplighter.values import instant
+
+if TYPE_CHECKING:
+    from lamplighter.domain.doctor.readiness import Readiness
 
 KEEP_PAST = timedelta(days=45)
 _NOBODY_HAS_IT = "attribute_not_exists(pk) OR #state = :planned"
@@ -153,6 +156,27 @@ class LedgerCalendar(LedgerChanges):
                 **{state.value: state.value for state in GRANTED},
             )
 
+    def keep_readiness(self, readiness: "Readiness") -> None:
+        """Keeps what a check before a window found, unless a later check is there. The doctor's function calls it."""
+        until = readiness.opens + items.KEEP_CLOSED
+        kept = to_document(readiness, items.MILLISECONDS)
+        with suppress(Conflict):
+            self._table.put(
+                items.item(items.LAB, items.LOOK + readiness.lease, kept, until=until),
+                "attribute_not_exists(pk) OR #at < :at",
+                at=items.milliseconds(readiness.at),
+            )
+
+    def readiness(self, lease_id: str) -> "Readiness | None":
+        """What the last check before a window found; None where there was none."""
+        found = self._table.get(items.LAB, items.LOOK + lease_id)
+        return None if found is None else _readiness(found)
+
+    def readinesses(self) -> "dict[str, Readiness]":
+        """The same of every window and date, by lease."""
+        found = self._table.query(items.LAB, items.LOOK, items.LOOK + "\U0010ffff")
+        return {one.lease: one for one in map(_readiness, found) if one is not None}
+
     def planned_at(self) -> datetime | None:
         """When the planner last began to check the schedules, or None."""
         found = self._table.get(items.LAB, items.PLANNED)
@@ -161,6 +185,16 @@ class LedgerCalendar(LedgerChanges):
     def note_planned(self, at: datetime) -> None:
         """The planner began at `at` to check every schedule, and has corrected them."""
         self._table.put(items.item(items.LAB, items.PLANNED, {"at": instant.written(at)}))
+
+
+def _readiness(found: Mapping[str, Any]) -> "Readiness | None":
+    """A result; None where it cannot be read, as of a later release: then it is not known."""
+    from lamplighter.domain.doctor.readiness import Readiness  # noqa: PLC0415 -- few functions read one
+
+    try:
+        return from_document(Readiness, items.values(found), items.MILLISECONDS)
+    except (KeyError, TypeError, ValueError, OutsideFailed):
+        return None
 
 
 def _skip(found: Mapping[str, Any]) -> Skip:
