@@ -48,6 +48,17 @@ def offer(lab: Lab, pool: str, window: str | None) -> Offer:
     )
 
 
+def resources(lab: Lab, pool: str, window: str | None) -> tuple[str, ...]:
+    """The names by which Kubernetes counts a pool's GPUs while this window's lease is the first open one."""
+    settings = lab.gpu_for(window)
+    if settings.sliced and mig_strategy(lab, settings) == "mixed":
+        profile = str(settings.mig_config).removeprefix("all-")
+        kinds = mig.profiles(lab.pools[pool].instance_type).get(profile, {profile: 1})
+        # NVIDIA's plugin names 1g.10gb+me mig-1g.10gb.me: a resource has no plus.
+        return tuple(f"nvidia.com/mig-{kind.replace('+', '.')}" for kind in kinds)
+    return (f"{GPU}.shared" if settings.shared and settings.shared.rename else GPU,)
+
+
 def sharings(lab: Lab) -> list[Sharing]:
     """Every sharing that the lab or a window names, each once."""
     named = [settings.shared for settings in _all(lab)]
