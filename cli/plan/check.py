@@ -134,8 +134,18 @@ def _curfew(lab: Lab) -> str:
 
 def _when(lab: Lab, window: Window) -> str:
     nodes = counted(lab.nodes_of(window), "node") if lab.nodes_of(window) else "all nodes"
+    if window.seats is not None:
+        nodes = f"{counted(window.seats, 'seat')} = {nodes}{_seats(lab, window)}"
     ready = ", GPUs ready by its start" if window.ready == "by" else ""
     return f"{_times(lab, window)}{ready}, {nodes} of {lab.pool_of(window)}, for {lab.owner_of(window)}"
+
+
+def _seats(lab: Lab, window: Window) -> str:
+    """How many people a GPU of a window serves, and why so many."""
+    name = lab.pool_of(window)
+    each, how = lab.seats_per_gpu(name, window.name), gpu_sharing.offer(lab, name, window.name).called
+    by = "seats_per_gpu" if lab.pools[name].seats_per_gpu else f"{how}"
+    return f" of {node_notes.types(lab.pools[name])} ({counted(each, 'seat')} for each GPU, {by})"
 
 
 def _times(lab: Lab, window: Window) -> str:

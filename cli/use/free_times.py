@@ -9,11 +9,9 @@ from cli.instants import instant
 from cli.use import orders
 from lamplighter.application.leases.outlook import why_never
 from lamplighter.application.views.free_times import FURTHEST, asked_range, read
-from lamplighter.data import instance_types
 from lamplighter.domain.commands.command import Command, Verb
 from lamplighter.domain.commands.orders import opening
 from lamplighter.domain.commands.words import OpenWords, duration
-from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.granting.free_times import FreeTime
 from lamplighter.errors import BadInput
 from lamplighter.values.instant import written
@@ -83,7 +81,7 @@ def _nodes(found: Deployment, pool: str, nodes: int | None, seats: int | None) -
     """The number of nodes; as many as the seats need, by the pool's GPUs and how they are shared."""
     if seats is None:
         return nodes or 1
-    kind = instance_types.gpu_type(found.lab.pools[pool].instance_type)
-    if kind is None:
+    a_node = found.lab.seats_a_node(pool, None)
+    if a_node is None:
         raise BadInput(f"--seats: the GPUs of pool {pool} are not known, write --nodes")
-    return -(-seats // offer(found.lab, pool, None).seats(kind.gpus))
+    return -(-seats // a_node)

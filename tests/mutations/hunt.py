@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from tests.mutations.experiments import histories
-from tests.properties.laws.test_faults import BROKE, NO_ITEMS, broke, calls, evening
+from tests.properties.laws.test_faults import BROKE, BROKE_EARLY, broke, calls, evening
 from tests.properties.laws.test_laws import STORIES
 from tests.properties.laws.test_node_pools import NODE_POOL_STORIES
 from tests.world.capacity.fake_pools import FakePools
@@ -46,7 +46,7 @@ def _histories(law: int, kind: str) -> Iterator[Callable[[], list[str]]]:
         yield from histories()
         return
     if kind == "faults":
-        yield partial(broke, NO_ITEMS, late=False)
+        yield from (partial(broke, fault, late=False) for fault in BROKE_EARLY.values())
         yield from (partial(broke, fault) for fault in BROKE.values())
         number = len(calls())
         yield from (evening(each, number).broken for each in range(number))

@@ -28,6 +28,7 @@ from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.application.guard.services import GuardServices
 from lamplighter.application.leases.services import LeaseServices
 from lamplighter.domain.audit.entry import Entry
+from lamplighter.domain.capacity.calls import AFTER_END
 from lamplighter.domain.capacity.kinds import NODE_GROUP
 from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.domain.schedules.schedule import WorkflowArns
@@ -157,7 +158,7 @@ class LabOnMoto:
         owner: str = "alice",
         **more: Any,
     ) -> Lease:
-        """Put a granted lease in the ledger."""
+        """Put a granted lease in the ledger, with the failsafe that its steps arm before."""
         given = {
             "nodes": nodes,
             "run": run,
@@ -176,6 +177,8 @@ class LabOnMoto:
             ExpressionAttributeNames={"#state": "state"},
             ExpressionAttributeValues={":state": {"S": "admitted"}},
         )
+        latest = max(each.closes for each in self.capacity.ledger.leases("gpu"))
+        self.capacity.ledger.set_failsafe("gpu", latest + AFTER_END)
         return lease
 
     def entries(self, kind: str) -> list[Entry]:

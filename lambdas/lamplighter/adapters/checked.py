@@ -1,5 +1,6 @@
 """A record that an adapter makes of an answer has the types that it promises: JSON and AWS's clients hand on any."""
 
+import re
 import types
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
 
 Record = TypeVar("Record", bound="DataclassInstance")
 _Fits = Callable[[object], bool]
+_INSTANCE = re.compile("i-[0-9a-f]{1,17}")
 
 
 def checked(record: Record) -> Record:
@@ -19,6 +21,13 @@ def checked(record: Record) -> Record:
         if not fits(value):
             raise TypeError(f"{name} of {type(record).__name__} is {str(value)[:80]!r}")
     return record
+
+
+def instance_id(text: str) -> str:
+    """The id of an EC2 instance as it is. Raises ValueError for a text that is none: a list of others has no nodes."""
+    if not _INSTANCE.fullmatch(text):
+        raise ValueError(f"no instance has the id {text[:80]!r}")
+    return text
 
 
 @cache

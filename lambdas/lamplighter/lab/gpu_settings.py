@@ -8,6 +8,7 @@ from typing import Literal, Self
 
 from pydantic import Field, JsonValue
 
+from lamplighter.data.gpu import mig
 from lamplighter.lab.names import MIG_PROFILE
 from lamplighter.lab.types import Part, unit
 
@@ -100,6 +101,13 @@ class GpuSettings(Part):
     def sliced(self) -> bool:
         """Whether GPUs are cut into slices."""
         return self.mig_config not in (None, "all-disabled")
+
+    def slices(self, instance_type: str) -> int:
+        """Into how many slices a GPU of this type is cut; 1 where it is whole."""
+        if not self.sliced:
+            return 1
+        profile = str(self.mig_config).removeprefix("all-")
+        return sum(mig.profiles(instance_type).get(profile, {}).values()) or 1
 
     def under(self, window: Self | None) -> Self:
         """These settings where a window says nothing, the window's where it does; both forms of sharing are one."""

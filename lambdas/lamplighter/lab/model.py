@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, JsonValue, StringConstraints, model_validator
 
-from lamplighter.data import prices, regions
+from lamplighter.data import instance_types, prices, regions
 from lamplighter.errors import BadInput
 from lamplighter.lab.channels import Notify, Slack
 from lamplighter.lab.checks import Checks
@@ -280,8 +280,24 @@ class Lab(Part):
         return window.pool if window.pool is not None else next(iter(self.pools))
 
     def nodes_of(self, window: Window) -> int:
-        """The nodes a window opens with."""
-        return window.nodes if window.nodes is not None else self.pools[self.pool_of(window)].max_nodes
+        """The nodes a window opens with; as many as its seats need where it has seats."""
+        pool = self.pool_of(window)
+        a_node = self.seats_a_node(pool, window.name) if window.seats is not None else None
+        if window.seats is not None and a_node is not None:
+            return -(-window.seats // a_node)
+        return window.nodes if window.nodes is not None else self.pools[pool].max_nodes
+
+    def seats_per_gpu(self, pool: str, window: str | None) -> int:
+        """How many people one GPU serves in a window, or in a lease of none."""
+        settings = self.gpu_for(window)
+        return self.pools[pool].seats_per_gpu or settings.replicas * settings.slices(
+            self.pools[pool].instance_type
+        )
+
+    def seats_a_node(self, pool: str, window: str | None) -> int | None:
+        """How many people one node serves; None where the GPUs of its type are not known."""
+        known = instance_types.gpu_type(self.pools[pool].instance_type)
+        return known.gpus * self.seats_per_gpu(pool, window) if known else None
 
     def owner_of(self, window: Window) -> str:
         """Who answers for a window."""

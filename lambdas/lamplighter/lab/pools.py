@@ -105,6 +105,15 @@ class Pool(Part):
         description="The most nodes; the default fits a quota of 8 vCPUs.",
         json_schema_extra=unit("nodes", "in place"),
     )
+    seats_per_gpu: int | None = Field(
+        None,
+        ge=1,
+        le=1_000,
+        description="For windows with seats, how many people one GPU serves. Left out: as many as it is offered to, by"
+        " sharing and slices.",
+        examples=[4],
+        json_schema_extra=unit("seats for a GPU"),
+    )
     price_per_hour: Amount | None = Field(
         None,
         description="The price of a node; left out: the price from the shipped table, by region and type.",

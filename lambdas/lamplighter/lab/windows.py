@@ -68,6 +68,15 @@ class Window(Part):
         examples=[2],
         json_schema_extra=unit("nodes"),
     )
+    seats: int | None = Field(
+        None,
+        ge=1,
+        le=10_000,
+        description="In place of nodes, how many people work at once. The nodes follow from the GPUs of a node and the"
+        " seats of a GPU.",
+        examples=[24],
+        json_schema_extra=unit("seats"),
+    )
     days: Annotated[list[DayWord], Field(min_length=1), OneOrMore()] | None = Field(
         None,
         description="The days of the week on which it starts: mon to sun, daily, weekdays, weekends, or those of a"

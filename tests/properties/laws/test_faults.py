@@ -73,8 +73,20 @@ BROKE = {
     "schedules without a name that is text: the planner failed in a way that nobody knew": Fault(
         "scheduler.list_schedules", "types", "planner"
     ),
+    "a NodePool's size of 31 digits: the guard ordered as many nodes": Fault(
+        "kubernetes.GET nodepools", "numbers"
+    ),
+    "an Auto Scaling group of other names: the failsafe was armed for one, and leased nodes were strays": Fault(
+        "autoscaling.describe_auto_scaling_groups", "texts"
+    ),
 }
-NO_ITEMS = Fault("kubernetes.GET v1", "empty")
+#: Each broke a law where it began before the first lease.
+BROKE_EARLY = {
+    "a list of claims without items: every leased node was a stray": Fault("kubernetes.GET v1", "empty"),
+    "a NodePool's size that reads 0: nobody ordered zero, and it was proven": BROKE[
+        "a NodePool's size of 31 digits: the guard ordered as many nodes"
+    ],
+}
 
 
 def broke(fault: Fault, *, late: bool = True) -> list[str]:
@@ -87,8 +99,9 @@ def test_what_broke_a_law_once_breaks_none(fault: Fault) -> None:
     assert broke(fault) == []
 
 
-def test_a_list_of_node_claims_without_items_makes_no_leased_node_a_stray() -> None:
-    assert broke(NO_ITEMS, late=False) == []
+@pytest.mark.parametrize("fault", BROKE_EARLY.values(), ids=BROKE_EARLY)
+def test_what_broke_a_law_early_breaks_none(fault: Fault) -> None:
+    assert broke(fault, late=False) == []
 
 
 @pytest.mark.timeout(600)

@@ -56,6 +56,7 @@ def test_a_bar_opens_until_the_last_end(lab: LabOnMoto, barred: LeaseServices, s
 
 def test_a_bar_that_stays_shut_is_an_error(lab: LabOnMoto, barred: LeaseServices, silence: Silence) -> None:
     lab.lease(nodes=1)
+    lab.capacity.ledger.set_failsafe("gpu", None)
     silence.silent = True
 
     with pytest.raises(OutsideFailed, match="does not answer"):

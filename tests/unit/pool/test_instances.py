@@ -54,6 +54,15 @@ def test_half_of_an_answer_does_not_say_that_nothing_is_left(reservation: dict[s
             Instances(ec2).tagged(POOL, "lab/lab-gpu")
 
 
+def test_an_instance_that_is_listed_twice_is_one() -> None:
+    """A lease of one node justifies it: as two, one of them would be a stray."""
+    ec2 = boto3.client("ec2", region_name="ap-northeast-2")
+    running = {"InstanceId": "i-0abc", "LaunchTime": LAUNCHED, "State": {"Name": "running"}}
+    with Stubber(ec2) as stub:
+        stub.add_response("describe_instances", {"Reservations": [{"Instances": [running]}] * 2})
+        assert len(Instances(ec2).tagged(POOL, "lab/lab-gpu")) == 1
+
+
 def test_every_list_asks_for_the_instances_that_ec2_hides() -> None:
     """Those of EKS Auto Mode: a list without them would prove zero while they bill."""
     ec2 = boto3.client("ec2", region_name="ap-northeast-2")

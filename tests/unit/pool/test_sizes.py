@@ -1,6 +1,6 @@
 """What an order writes and which nodes it removes: within bounds, only what differs, and only the chosen nodes."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import boto3
@@ -9,7 +9,7 @@ import pytest
 from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.domain.pool.pool import DeployMark
 from lamplighter.errors import BadInput, TryLater
-from tests.builders.leases import EIGHT, SECOND
+from tests.builders.leases import EIGHT, MINUTE, SECOND
 from tests.unit import aws_calls
 from tests.unit.lab_on_moto import LAB, NODEGROUP, Busy, LabOnMoto
 
@@ -47,6 +47,19 @@ def test_no_more_is_ordered_than_the_node_group_may_have(lab: LabOnMoto, maximum
     bounds(maxSize=maximum)
     lab.lease(nodes=2)
     assert write(lab.capacity, order(Direction.UP)).size == lab.sizes["desiredSize"] == nodes
+
+
+@pytest.mark.parametrize("armed", [None, EIGHT + 129 * MINUTE], ids=["not armed", "armed for fewer leases"])
+def test_no_node_is_ordered_that_the_failsafe_would_take_from_its_lease(
+    lab: LabOnMoto, armed: datetime | None
+) -> None:
+    lab.lease(nodes=1, closes=120)
+    lab.capacity.ledger.set_failsafe("gpu", armed)
+
+    with pytest.raises(TryLater, match="failsafe of pool gpu is not armed for 22:10"):
+        write(lab.capacity, order(Direction.UP))
+
+    assert lab.sizes["desiredSize"] == 0
 
 
 def test_what_runs_beyond_the_maximum_of_a_node_group_is_not_taken_for_that(lab: LabOnMoto) -> None:

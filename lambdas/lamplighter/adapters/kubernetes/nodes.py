@@ -28,8 +28,8 @@ _MIB = {"Mi": 1, "Gi": 1024}
 @border
 def pool_nodes(connection: Connection, selector: str) -> list[NodeFacts]:
     """Every node of one pool, by name. `selector` is that of the pool's identity."""
-    items = connection.list("/api/v1/nodes", labelSelector=selector)
-    return sorted((node_facts(item) for item in items), key=lambda node: node.name)
+    listed = map(node_facts, connection.list("/api/v1/nodes", labelSelector=selector))
+    return sorted({node.name: node for node in listed}.values(), key=lambda node: node.name)
 
 
 @border

@@ -13,8 +13,9 @@ from lamplighter.application.capacity.services import CapacityServices
 from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.capacity.evidence import SIZES, Part, Seen
 from lamplighter.domain.capacity.port import Removal
-from lamplighter.domain.pool.pool import Fence
+from lamplighter.domain.pool.pool import Fence, PoolState
 from lamplighter.domain.pool.target import Target
+from lamplighter.domain.schedules.failsafe import failsafe_instant
 from lamplighter.errors import Stale, TryLater
 from lamplighter.reasons.reason import reason
 
@@ -77,7 +78,7 @@ def write(capacity: CapacityServices, order: Order) -> Written:
 def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tuple[int, Written]:
     """One write; `found` is the size before the first write, where this one corrects it."""
     with capacity.ledger.writing(order.pool, order.holder, capacity.now()) as fence:
-        generation = capacity.ledger.pool(order.pool).generation
+        state = capacity.ledger.pool(order.pool)
         seen = _seen(capacity, order)
         opens = order.direction is Direction.UP
         # Leave out leases that are not open yet or are paused: their own run orders their nodes.
@@ -91,9 +92,10 @@ def _once(capacity: CapacityServices, order: Order, *, found: int | None) -> tup
         size = min(size, max(seen.maximum, before))
         still_writing(capacity, fence)
         if size > before:
+            _wait_for_the_failsafe(capacity, target, state)
             _wait_for_a_deploy(capacity, order)
         update = _write(capacity, order, seen, size)
-        return generation, Written(target, size, before, update, capacity.now())
+        return state.generation, Written(target, size, before, update, capacity.now())
 
 
 def put_bounds_back(capacity: CapacityServices, pool: str, holder: str) -> None:
@@ -112,6 +114,13 @@ def still_writing(capacity: CapacityServices, fence: Fence) -> None:
     except Stale as lost:
         # Nothing is written yet, so another try is safe: it takes the lock anew.
         raise TryLater(lost.said) from lost
+
+
+def _wait_for_the_failsafe(capacity: CapacityServices, target: Target, state: PoolState) -> None:
+    """Wait until the failsafe is due after the last of these leases: who armed it may have read fewer of them."""
+    due = failsafe_instant(target.in_force, capacity.now())
+    if due is not None and (state.failsafe_at is None or state.failsafe_at < due):
+        raise TryLater(reason("capacity.await-failsafe", pool=state.name, due=due))
 
 
 def _wait_for_a_deploy(capacity: CapacityServices, order: Order) -> None:

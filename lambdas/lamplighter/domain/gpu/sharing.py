@@ -6,7 +6,6 @@ ConfigMap, and lamplighter.application.cluster.nodes sets the labels.
 
 from collections.abc import Mapping, Sequence
 
-from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.gpu_settings import GpuSettings, Sharing, over
@@ -43,7 +42,7 @@ def offer(lab: Lab, pool: str, window: str | None) -> Offer:
         strategy=sharing.strategy if sharing else "none",
         renamed=bool(sharing and sharing.rename),
         mig=settings.mig_config,
-        slices=_slices(lab.pools[pool].instance_type, settings),
+        slices=settings.slices(lab.pools[pool].instance_type),
         labels=labels or None,
     )
 
@@ -160,13 +159,6 @@ def _shared(labels: Mapping[str, str], wanted: Offer) -> list[Said]:
     if wanted.replicas > 1 and not wanted.renamed and not product.endswith("-SHARED"):
         return [reason("gpu.product-not-shared", product=product)]
     return []
-
-
-def _slices(instance_type: str, settings: GpuSettings) -> int:
-    if not settings.sliced:
-        return 1
-    profile = str(settings.mig_config).removeprefix("all-")
-    return sum(mig.profiles(instance_type).get(profile, {}).values()) or 1
 
 
 def _all(lab: Lab) -> Sequence[GpuSettings]:

@@ -190,11 +190,40 @@ def _dates(window: Window, path: Path) -> Iterator[Misfit]:
 def _nodes(lab: Lab, window: Window, path: Path) -> Iterator[Misfit]:
     pool = lab.pool_of(window)
     most = lab.pools[pool].max_nodes
+    if window.seats is not None:
+        yield from _seats(lab, window, window.seats, path)
     if window.nodes is not None and most and window.nodes > most:
         yield Misfit(
             (*path, "nodes"),
             f"is {window.nodes}, more than pool {pool} may have; write at most {most}",
             ((*path, "pool"), ("pools", pool, "max_nodes")),
+        )
+
+
+def _seats(lab: Lab, window: Window, seats: int, path: Path) -> Iterator[Misfit]:
+    name = lab.pool_of(window)
+    pool, where = lab.pools[name], (*path, "seats")
+    keys = (pool.types_key, "max_nodes", "seats_per_gpu")
+    reads: tuple[Path, ...] = (
+        (*path, "nodes"), (*path, "pool"), (*path, "gpu"), ("gpu",), *(("pools", name, key) for key in keys)
+    )  # fmt: skip
+    known, each = instance_types.gpu_type(pool.instance_type), lab.seats_per_gpu(name, window.name)
+    if window.nodes is not None:
+        yield Misfit(where, "is given beside nodes, keep one of the two", reads)
+    elif known is None:
+        of = (
+            f"type {pool.instance_type}" if pool.instance_type else f"pool {name}, whose type is left to AWS,"
+        )
+        right = "write nodes" if pool.instance_type else "write its instance_type, or nodes"
+        yield Misfit(
+            where, f"needs the number of GPUs of a node, and that of {of} is not known; {right}", reads
+        )
+    elif pool.max_nodes and lab.nodes_of(window) > pool.max_nodes:
+        yield Misfit(
+            where,
+            f"is {seats}, which needs {lab.nodes_of(window)} nodes of {known.gpus} x {each} seats, and pool {name} may"
+            f" have {pool.max_nodes}; write at most {pool.max_nodes * known.gpus * each}, or more max_nodes",
+            reads,
         )
 
 

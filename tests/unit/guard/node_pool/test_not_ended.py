@@ -11,10 +11,10 @@ from lamplighter.application.capacity.sizes import Direction, Order, write
 from lamplighter.application.guard.proof import prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.drain import LEAVING
-from lamplighter.errors import TryLater
+from lamplighter.errors import OutsideFailed, TryLater
 from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
-from tests.unit.node_pool_on_moto import KARPENTERS, NodePoolOnMoto, deployment
+from tests.unit.node_pool_on_moto import KARPENTERS, NODE_POOL, NodePoolOnMoto, deployment
 
 SECONDS = 1 / 60
 
@@ -58,6 +58,25 @@ def test_a_size_of_zero_that_a_dead_karpenter_never_followed_is_ordered_again(po
     pool.size(0)
     closed(pool)
     assert "deletionTimestamp" in pool.claim()["metadata"]
+
+
+def test_zero_is_written_even_if_it_was_read(pool: NodePoolOnMoto) -> None:
+    """A size that was misread as zero would stay, and zero be proven."""
+    pool.size(0)
+    misread = pool.capacity.see("gpu")
+    pool.size(1)
+
+    pool.capacity.of("gpu").order("gpu", 0, misread)
+
+    assert pool.api.objects[NODE_POOL]["spec"]["replicas"] == 0
+
+
+@pytest.mark.parametrize("size", [10**30, -1])
+def test_a_number_that_is_no_size_is_not_known(pool: NodePoolOnMoto, size: int) -> None:
+    """A removal orders the size that was read, less the removed nodes."""
+    pool.size(size)
+    with pytest.raises(OutsideFailed, match=f"replicas is {size}"):
+        pool.capacity.see("gpu")
 
 
 def test_a_claim_born_during_the_order_of_zero_goes_with_the_next_sweep(pool: NodePoolOnMoto) -> None:

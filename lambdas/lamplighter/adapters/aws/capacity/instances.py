@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import THROTTLED, client, error_code, outside
 from lamplighter.adapters.border import border
-from lamplighter.adapters.checked import checked
+from lamplighter.adapters.checked import checked, instance_id
 from lamplighter.domain.capacity.evidence import Instance, Interruption, InterruptionCause
 from lamplighter.errors import OutsideFailed
 
@@ -59,7 +59,9 @@ class Instances:
 
         `controller` is the tag by which an instance names what started it.
         """
-        found = [_instance(instance, controller) for instance in self._described(tags, subject)]
+        listed = [_instance(instance, controller) for instance in self._described(tags, subject)]
+        # Pages may have one twice; a lease counts them.
+        found = {instance.id: instance for instance in listed}.values()
         return tuple(sorted(found, key=lambda instance: (instance.launched, instance.id)))
 
     def taken(self, instances: Sequence[str], subject: str) -> tuple[Interruption, ...]:
@@ -174,7 +176,7 @@ def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
     return checked(
         Instance(
-            id=found["InstanceId"],
+            id=instance_id(found["InstanceId"]),
             type=found.get("InstanceType", ""),
             zone=found.get("Placement", {}).get("AvailabilityZone", ""),
             state=state,

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
 from lamplighter.adapters.border import border
-from lamplighter.adapters.checked import checked
-from lamplighter.domain.capacity.evidence import Controller
+from lamplighter.adapters.checked import checked, instance_id
+from lamplighter.domain.capacity.evidence import Controller, Member
 from lamplighter.domain.capacity.node_group.evidence import ScalingActivity
 from lamplighter.domain.capacity.node_group.seen import member
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
-    from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef
+    from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef, InstanceTypeDef
 
 # DescribeScalingActivities gives at most 100 a page; ten pages are weeks of a busy lab.
 ACTIVITY_PAGES = 10
@@ -31,7 +31,7 @@ class AutoScaling:
         """The group of that name, or None."""
         with outside("autoscaling:DescribeAutoScalingGroups", name):
             found = self._asg.describe_auto_scaling_groups(AutoScalingGroupNames=[name])["AutoScalingGroups"]
-        return _group(found[0]) if found else None
+        return _group(found[0], name) if found else None
 
     def group_of(self, cluster: str, nodegroup: str) -> Controller | None:
         """The group that EKS made for a node group, by the tags of EKS, or None."""
@@ -152,18 +152,29 @@ class AutoScaling:
         ]
 
 
-def _group(found: "AutoScalingGroupTypeDef") -> Controller:
+def _group(found: "AutoScalingGroupTypeDef", asked: str | None = None) -> Controller:
+    """Raises ValueError for a group of another name: the failsafe would be armed for that one.
+
+    Where EKS does not name the group, all names that EKS gives begin alike (aws/containers-roadmap 1304).
+    """
+    name = found["AutoScalingGroupName"]
+    if not (name == asked if asked else name.startswith("eks-")):
+        raise ValueError(f"the group is {name[:80]!r}")
     return checked(
         Controller(
-            name=found["AutoScalingGroupName"],
+            name=name,
             minimum=found["MinSize"],
             maximum=found["MaxSize"],
             size=found["DesiredCapacity"],
             members=tuple(
-                member(one["InstanceId"], one["AvailabilityZone"], one["LifecycleState"])
-                for one in found.get("Instances", [])
+                {each.instance: each for each in map(_member, found.get("Instances", []))}.values()
             ),
             warm_pool="WarmPoolConfiguration" in found,
             rebalances=found.get("CapacityRebalance", False),
         )
     )
+
+
+def _member(found: "InstanceTypeDef") -> Member:
+    instance = instance_id(found["InstanceId"])
+    return checked(member(instance, found["AvailabilityZone"], found["LifecycleState"]))

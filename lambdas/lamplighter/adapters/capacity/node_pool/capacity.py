@@ -78,6 +78,7 @@ class NodePoolCapacity:
         if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
+            seen = neutral.with_named(seen, found, self._server_now())
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
@@ -109,16 +110,19 @@ class NodePoolCapacity:
         maximum: int | None = None,
         insist: bool = False,  # noqa: ARG002 -- a NodePool is never busy with another change
     ) -> str | None:
-        """Write the size. What a living controller was refused before, it tries anew."""
+        """Write the size. What a living controller was refused before, it tries anew.
+
+        Zero is always written: where the size was misread as zero, nothing else would tell.
+        """
         staying = neutral.staying(seen.claims)
-        if maximum is None and seen.ordered == size and not _unfinished(seen, size, staying):
+        if maximum is None and size and seen.ordered == size and not _unfinished(seen, size, staying):
             return None
         node_pool = self.node_pools.read(self._name(pool))
         if node_pool is None:
             return None
         if size > 0 and size >= seen.ordered:
             self._unlock(pool)
-        if maximum is None and node_pool.static and node_pool.replicas == size:
+        if maximum is None and size and node_pool.static and node_pool.replicas == size:
             self.node_pools.write(node_pool.name, sizing.anew(node_pool, size, len(staying), clock.now()))
         else:
             self.node_pools.write(node_pool.name, [sizing.to(node_pool, size, maximum)])
@@ -272,13 +276,8 @@ class NodePoolCapacity:
 
 
 def _unfinished(seen: Seen, size: int, staying: Sequence[Claim]) -> bool:
-    """Whether claims are missing, or IAM denies one, or some stay although none is wanted.
-
-    A dead controller ends none of them. A lock may be what denies one: IAM's denial keeps the claim.
-    """
-    if not seen.exists:
-        return False
-    return len(staying) < size or (len(staying) > 0 if size == 0 else bool(neutral.denied(staying)))
+    """Whether claims are missing, or IAM denies one. A lock may be what denies it: IAM's denial keeps the claim."""
+    return seen.exists and (len(staying) < size or bool(neutral.denied(staying)))
 
 
 def _by_claims(found: Sequence[Instance], claims: Sequence[Claim], name: str) -> tuple[Instance, ...]:

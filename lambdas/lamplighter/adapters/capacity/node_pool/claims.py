@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from lamplighter.adapters.border import border
-from lamplighter.adapters.checked import checked
+from lamplighter.adapters.checked import checked, instance_id
 from lamplighter.adapters.kubernetes.connection import (
     MERGE_PATCH,
     NOT_FOUND,
@@ -39,8 +39,9 @@ class Claims:
 
     def of(self, node_pool: str, *, served: bool = False) -> tuple[Claim, ...]:
         """Every claim of a NodePool, the oldest first; `served` where the cluster is known to have such kinds."""
-        found = self._connection.list(PATH, served=served, labelSelector=f"{LABEL}={node_pool}")
-        return tuple(sorted(map(_claim, found), key=lambda claim: (str(claim.created), claim.name)))
+        listed = self._connection.list(PATH, served=served, labelSelector=f"{LABEL}={node_pool}")
+        found = {claim.name: claim for claim in map(_claim, listed)}.values()
+        return tuple(sorted(found, key=lambda claim: (str(claim.created), claim.name)))
 
     def every(self) -> tuple[Claim, ...]:
         """Every claim of the cluster."""
@@ -92,13 +93,14 @@ def _claim(found: Object) -> Claim:
     conditions = status.get("conditions") or []
     created = instant(metadata["creationTimestamp"])
     left, notes = metadata.get("deletionTimestamp"), metadata.get("annotations") or {}
+    provider = status.get("providerID")
     # Karpenter, too, takes nothing else than an instant for the limit of a claim's end.
     ends_at = foreign(notes.get(ENDS_AT))
     return checked(
         Claim(
             name=metadata["name"],
             # aws:///ap-northeast-2a/i-0abc
-            instance=(status.get("providerID") or "").rpartition("/")[2],
+            instance=instance_id(provider.rpartition("/")[2]) if provider else "",
             node_pool=str((metadata.get("labels") or {}).get(LABEL, "")),
             created=created,
             expires=_expires(created, duration(spec.get("expireAfter") or "")),

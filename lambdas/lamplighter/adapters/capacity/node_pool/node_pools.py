@@ -52,7 +52,7 @@ def _node_pool(found: Object) -> NodePool:
         NodePool(
             name=metadata["name"],
             node_class=NodeClass(reference["group"], reference["kind"], reference["name"]),
-            replicas=spec.get("replicas"),
+            replicas=_size(spec.get("replicas")),
             limit=whole_number((spec.get("limits") or {}).get("nodes")),
             kept_limit=whole_number(notes.get(KEPT)),
             written_limit=whole_number(notes.get(WRITTEN)),
@@ -67,6 +67,14 @@ def _node_pool(found: Object) -> NodePool:
             sized_at=_sized_at(metadata.get("managedFields") or []),
         )
     )
+
+
+def _size(written: object) -> int | None:
+    """None for a dynamic one. ValueError for what is no size: a removal orders the size that was read, less some."""
+    size = whole_number(written)
+    if size is None and written is not None:
+        raise ValueError(f"replicas is {str(written)[:80]}")
+    return size
 
 
 def _issues(status: Object) -> Iterable[HealthIssue]:

@@ -93,6 +93,19 @@ def member(claim: Claim, now: datetime) -> Member:
     return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits, overdue=overdue)
 
 
+def with_named(seen: Seen, instances: Iterable[Instance], now: datetime) -> Seen:
+    """With the instances that Karpenter's own tag gives to claims. A claim that was read without its instance would
+    make that instance a stray.
+    """
+    of_claim = {instance.controller: instance.id for instance in instances}
+    claims = tuple(
+        claim if claim.instance else replace(claim, instance=of_claim.get(claim.name, ""))
+        for claim in seen.claims
+    )
+    controller = seen.controller and replace(seen.controller, members=_members(claims, now))
+    return seen if claims == seen.claims else replace(seen, claims=claims, controller=controller)
+
+
 def _members(claims: Iterable[Claim], now: datetime) -> tuple[Member, ...]:
     return tuple(member(claim, now) for claim in launched(claims))
 
