@@ -50,9 +50,8 @@ def offer(lab: Lab, pool: str, window: str | None) -> Offer:
 def resources(lab: Lab, pool: str, window: str | None) -> tuple[str, ...]:
     """The names by which Kubernetes counts a pool's GPUs while this window's lease is the first open one."""
     settings = lab.gpu_for(window)
-    if settings.sliced and mig_strategy(lab, settings) == "mixed":
-        profile = str(settings.mig_config).removeprefix("all-")
-        kinds = mig.profiles(lab.pools[pool].instance_type).get(profile, {profile: 1})
+    kinds = settings.kinds_of_slices(lab.pools[pool].instance_type)
+    if kinds and mig_strategy(lab, settings) == "mixed":
         # NVIDIA's plugin names 1g.10gb+me mig-1g.10gb.me: a resource has no plus.
         return tuple(f"nvidia.com/mig-{kind.replace('+', '.')}" for kind in kinds)
     return (f"{GPU}.shared" if settings.shared and settings.shared.rename else GPU,)
