@@ -12,7 +12,8 @@ Generated from the templates of the default lab, with Slack and events, by `make
 An action that is not listed is not allowed. `ACCOUNT` is the account of the deploy. In Kubernetes, the roles of
 `cluster`, `diagnosis`, `doctor`, `experiments` and `guard` belong to groups of the same names, such as
 `lamplighter:guard`.
-[rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml) has the rights of these groups.
+[rbac.yaml](../../../lambdas/lamplighter/data/rbac.yaml) has the rights of these groups. A lab with classes has one more
+role, `classes`: it reads the ledger and the address of the cluster, and its group is `lamplighter:<lab>:classes`.
 """
 #: The properties with the names of AWS resources.
 NAMES = (

@@ -12,6 +12,7 @@ from constructs import Construct
 
 from lamplighter.domain.capacity.node_group.edit import NodeGroupSides
 from lamplighter.domain.capacity.node_pool.roles import CONTROL_PLANE
+from lamplighter.domain.classes import access as class_access
 from lamplighter.domain.gpu import dcgm_exporter, device_plugin, efa_plugin
 from lamplighter.domain.gpu.sharing import chart_values
 from lamplighter.lab.model import Lab
@@ -147,7 +148,7 @@ class ClusterStack(Stack):
         for group in (system, *others):
             group.group.resource.node.add_dependency(network.way_out, *add_ons.before_nodes)
         kubectl = Kubectl(self, "Kubectl", control_plane=control_plane)
-        rbac = kubectl.manifest("Rbac", documents(RBAC))
+        rbac = kubectl.manifest("Rbac", [*documents(RBAC), *class_access.documents(lab)])
         after_system = [system.group.resource, *add_ons.after_nodes]
         shared = node_pools_shared(
             self, around, cluster=control_plane.cluster, kubectl=kubectl, rbac=rbac, system=after_system

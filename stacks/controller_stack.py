@@ -15,6 +15,7 @@ from lamplighter.domain.capacity.kinds import identity
 from lamplighter.lab.model import Lab
 from stacks.constructs.alarms import Alarms
 from stacks.constructs.channels import Channels
+from stacks.constructs.classes import class_function
 from stacks.constructs.cluster_access import cluster_access
 from stacks.constructs.dashboard import Dashboard
 from stacks.constructs.deploy_steps import deploy_step, pools_step
@@ -117,7 +118,8 @@ class ControllerStack(Stack):
             channels=channels,
             stream_arn=ledger.stream_arn,
         )
-        steps = functions.by_name()
+        classes = class_function(self, lab=lab, names=names, code=code, permissions=permissions)
+        steps = {**functions.by_name(), **({"classes": classes.function} if classes else {})}
         close = CloseLab(self, "CloseLab", names=names, functions=steps)
         opening = OpenLab(
             self,
@@ -189,6 +191,7 @@ class ControllerStack(Stack):
                 "nodegroups": functions.nodegroups.role,
                 "deploy": functions.deploy.role,
                 "planner": functions.planner.role,
+                **({"classes": classes.role} if classes else {}),
             },
         )
         claims = [self._claim(lab, names, pool) for pool in lab.pools]
@@ -204,7 +207,7 @@ class ControllerStack(Stack):
             pages,
             doctor,
             commands,
-            *(channel for channel in (slack, events) if channel),
+            *(part for part in (slack, events, classes) if part),
             close,
             opening,
             extend,

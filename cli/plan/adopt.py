@@ -52,7 +52,7 @@ def command(
         typer.Option(
             "--lab",
             metavar="FILE",
-            help="With --rbac: a lab that needs more, with NodePools or with guard.idle_by: gpu.",
+            help="With --rbac: a lab that needs more, with NodePools, with guard.idle_by: gpu or with classes.",
         ),
     ] = None,
     gpu_values: Annotated[

@@ -1,7 +1,8 @@
 """The Kubernetes objects that an existing cluster needs for a lab, as input for kubectl.
 
 Every lab needs the rights of data/rbac.yaml. A lab with NodePools also needs rights about them, and their launch bar. A
-lab that counts idle time by GPU needs the right to ask the DCGM exporter.
+lab that counts idle time by GPU needs the right to ask the DCGM exporter, one with classes the rights for their
+namespaces.
 """
 
 import io
@@ -12,16 +13,17 @@ from ruamel.yaml import YAML
 
 from lamplighter import data
 from lamplighter.domain.capacity.node_pool import access, launch_bar
+from lamplighter.domain.classes import access as class_access
 from lamplighter.domain.gpu import dcgm_exporter
 from lamplighter.lab.model import Lab
 
 
 def manifest(lab: Lab | None) -> str:
-    """YAML of several documents; `lab` adds what its NodePools and its idle time need."""
+    """YAML of several documents; `lab` adds what its NodePools, its idle time and its classes need."""
     text = resources.files(data).joinpath("rbac.yaml").read_text("utf-8").rstrip()
     if lab is None:
         return text
-    more: list[Mapping[str, object]] = [*dcgm_exporter.rights(lab)]
+    more: list[Mapping[str, object]] = [*dcgm_exporter.rights(lab), *class_access.documents(lab)]
     if lab.pools_with("launch bar"):
         more += [*access.documents(lab), *launch_bar.documents(lab)]
     if not more:

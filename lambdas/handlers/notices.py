@@ -12,6 +12,7 @@ from lamplighter.adapters.aws.functions import Functions
 from lamplighter.adapters.aws.ledger.ledger import Ledger
 from lamplighter.application import environment, logs
 from lamplighter.application.notices import telling
+from lamplighter.application.notices.classes import announce_classes
 from lamplighter.application.notices.readiness import announce_readiness
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.notices.steps import (
@@ -55,6 +56,7 @@ def _ask_cluster(event: Mapping[str, object]) -> Mapping[str, object]:
 STEPS = {
     "Announce": announce,
     "AnnounceChange": announce_change,
+    "AnnounceClasses": announce_classes,
     "AnnounceReadiness": announce_readiness,
     "AnnounceReplacement": announce_replacement,
     "AnnounceShortage": announce_shortage,

@@ -1,6 +1,7 @@
 """Which Kubernetes groups each function is in, by its access entry. RBAC says what a group may do.
 
-data/rbac.yaml has the groups of every lab, lamplighter.domain.capacity.node_pool.access those of a lab with NodePools.
+data/rbac.yaml has the groups of every lab, lamplighter.domain.capacity.node_pool.access those of a lab with NodePools,
+lamplighter.domain.classes.access that of a lab with classes.
 """
 
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from constructs import Construct
 
 from lamplighter.domain.capacity.node_pool.groups import Group
+from lamplighter.domain.classes import access
 from lamplighter.lab.model import Lab
 from stacks.names import Names
 
@@ -38,6 +40,8 @@ def cluster_access(
     for function, role in roles.items():
         of_pools = [group.of(lab.name) for group in _of_node_pools(lab, function)]
         groups = [*([OF_EVERY_LAB[function]] if function in OF_EVERY_LAB else []), *of_pools]
+        if function == "classes":
+            groups = [access.group(lab)]
         if groups:
             entries.append(
                 eks.CfnAccessEntry(

@@ -21,7 +21,11 @@ REGION, ACCOUNT = "ap-northeast-2", "123456789012"
 
 @cache
 def definitions(
-    close_lab: str = "close-lab", *, adopts_node_pools: bool = False, falls_back: bool = False
+    close_lab: str = "close-lab",
+    *,
+    adopts_node_pools: bool = False,
+    falls_back: bool = False,
+    classes: bool = False,
 ) -> dict[str, dict[str, Any]]:
     """By workflow (open, close, extend, change, experiment); what refers to CloseLab reads `close_lab`."""
     stack = cdk.Stack(cdk.App(), "Test", env={"region": REGION})
@@ -29,7 +33,7 @@ def definitions(
         name: lambda_.Function.from_function_arn(
             stack, name, f"arn:aws:lambda:{REGION}:{ACCOUNT}:function:{name}"
         )
-        for name in FUNCTIONS
+        for name in (*FUNCTIONS, *(("classes",) if classes else ()))
     }
     names = Names(lab="gpu-lab", region=REGION, cluster="gpu-lab")
     close = CloseLab(stack, "Close", names=names, functions=functions)

@@ -13,6 +13,7 @@ LEDGER_SLACK = f"{ADAPTERS}/aws/ledger/slack/slack.py"
 RECEIVING = f"{APPLICATION}/slack/receiving.py"
 ANSWERING = f"{APPLICATION}/slack/answering.py"
 SLACK_TESTS = "tests/unit/slack"
+CLASSES = "tests/local/cluster/test_classes.py"
 BLOCKS = "tests/local/aws/launches/test_block_offerings.py"
 FALLBACK = "tests/properties/laws/test_fallback.py"
 
@@ -1499,5 +1500,45 @@ BREAKAGES = (
         "one.state not in OVER and meets",
         'one.state == "active" and meets',
         tests=f"{BLOCKS}::test_only_a_block_that_is_surely_over_makes_room_for_another",
+    ),
+    Breakage(
+        3,
+        "a class has the seats of one of its leases alone",
+        f"{DOMAIN}/classes/target.py",
+        "            seats += window.seats or 0\n",
+        "            seats = window.seats or 0\n",
+        tests="tests/properties/test_classes.py",
+    ),
+    Breakage(
+        3,
+        "a class keeps the seats of a lease that ended while they were written",
+        f"{APPLICATION}/classes/keep.py",
+        "    if _targets(lab, ledger) != wanted:\n",
+        "    if False:\n",
+        tests=f"{CLASSES}::test_leases_that_change_while_it_writes_make_it_write_again",
+    ),
+    Breakage(
+        3,
+        "a class is written into a namespace that is not the lab's",
+        f"{APPLICATION}/classes/keep.py",
+        "(live.lab != lab.name or live.ends)",
+        "live.ends",
+        tests=f"{CLASSES}::test_a_namespace_of_others_is_left_alone_until_it_is_handed_over",
+    ),
+    Breakage(
+        3,
+        "the function of classes may give rights in a namespace that is no class's",
+        f"{DOMAIN}/classes/access.py",
+        "request.namespace in {listed} && ",
+        "",
+        tests=f"{CLASSES}::test_the_rights_end_at_the_labs_namespaces_and_its_objects",
+    ),
+    Breakage(
+        5,
+        "an opening fails where the namespace of a class cannot be written",
+        "stacks/constructs/workflows/workflow_steps.py",
+        '        keep.add_catch(tell, errors=["States.ALL"], result_path="$.results.KeepClasses")\n',
+        "",
+        tests="tests/infra/stacks/test_classes.py::test_the_step_holds_up_neither_the_opening_nor_the_close",
     ),
 )

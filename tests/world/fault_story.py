@@ -29,6 +29,7 @@ from tests.world.world import World
 Json = dict[str, Any]
 START = datetime(2026, 11, 20, 16, 54, tzinfo=UTC)
 POOLS = ("gpu", "big")
+QUOTA = {"cpu": "1", "memory": "1Gi"}
 LAB: Json = {
     "name": "gpu-lab",
     "time_zone": "Etc/UTC",
@@ -37,7 +38,8 @@ LAB: Json = {
         "big": {"instance_type": "g4dn.xlarge", "max_nodes": 2, "price_per_hour": "4"},
     },
     "windows": [
-        {"name": f"late-{pool}", "pool": pool, "days": "daily", "start": "17:50", "end": "18:10", "nodes": 1}
+        {"name": f"late-{pool}", "pool": pool, "days": "daily", "start": "17:50", "end": "18:10", "seats": 1}
+        | {"class": {"namespace": "late", "people": [{"group": "students"}], "quota_per_seat": QUOTA}}
         for pool in POOLS
     ],
     "guard": {"budget": {"amount": "100", "period": "day"}, "longest_lease": "3h30m"},

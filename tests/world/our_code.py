@@ -24,11 +24,12 @@ WORKFLOWS = {
 
 
 @functools.cache
-def workflows_of(lab: str, *, falls_back: bool = False) -> dict[str, Json]:
+def workflows_of(lab: str, *, falls_back: bool = False, classes: bool = False) -> dict[str, Json]:
     """The definitions of a lab's workflows, by the names of their state machines."""
     close = f"arn:aws:states:{REGION}:{ACCOUNT}:stateMachine:{lab}-close"
     return {
-        f"{lab}-{name}": definition for name, definition in definitions(close, falls_back=falls_back).items()
+        f"{lab}-{name}": definition
+        for name, definition in definitions(close, falls_back=falls_back, classes=classes).items()
     }
 
 
@@ -79,6 +80,7 @@ for _function in (
     "leases",
     "nodegroups",
     "cluster",
+    "classes",
     "diagnosis",
     "experiments",
     "guard",

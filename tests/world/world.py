@@ -35,6 +35,7 @@ from lamplighter.adapters.aws.ledger import table as ledger_table
 from lamplighter.adapters.kubernetes import connection
 from lamplighter.application.deploy import response
 from lamplighter.application.events import receiving
+from lamplighter.domain.classes.target import classes
 from lamplighter.lab import notice_kinds
 from lamplighter.lab.model import Lab
 from tests.world.aws import account
@@ -103,7 +104,12 @@ class World:
         self.bus = EventBus(self.lab.name, self.event_queue, self.functions, seed)
         self.workflows = StepFunctions(
             self.event_queue,
-            {**workflows_of(self.lab.name, falls_back=self.lab.falls_back), **self.supply.workflows},
+            {
+                **workflows_of(
+                    self.lab.name, falls_back=self.lab.falls_back, classes=bool(classes(self.lab))
+                ),
+                **self.supply.workflows,
+            },
         )
         self.said: list[tuple[datetime, str, str]] = []
         self.swept: list[datetime] = []

@@ -104,10 +104,13 @@ class GpuSettings(Part):
 
     def slices(self, instance_type: str) -> int:
         """Into how many slices a GPU of this type is cut; 1 where it is whole."""
+        return sum(self.kinds_of_slices(instance_type).values()) or 1
+
+    def kinds_of_slices(self, instance_type: str) -> dict[str, int]:
+        """How many slices of which kind a GPU of this type gives; none where it is whole or cannot be cut so."""
         if not self.sliced:
-            return 1
-        profile = str(self.mig_config).removeprefix("all-")
-        return sum(mig.profiles(instance_type).get(profile, {}).values()) or 1
+            return {}
+        return mig.profiles(instance_type).get(str(self.mig_config).removeprefix("all-"), {})
 
     def under(self, window: Self | None) -> Self:
         """These settings where a window says nothing, the window's where it does; both forms of sharing are one."""

@@ -17,8 +17,7 @@ from lamplighter.lab.checks import Checks
 from lamplighter.lab.cluster import Cluster
 from lamplighter.lab.events import Events
 from lamplighter.lab.exceptions import ExceptionDates, dates_of
-from lamplighter.lab.gpu import GpuOperator
-from lamplighter.lab.gpu_charts import DcgmExporter, DevicePlugin
+from lamplighter.lab.gpu_charts import DcgmExporter, DevicePlugin, GpuOperator
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import Guard, Mode
 from lamplighter.lab.kinds import Trait

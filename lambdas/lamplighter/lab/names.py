@@ -34,6 +34,8 @@ PLAIN_VERSION = r"^[0-9]{1,4}\.[0-9]{1,4}\.[0-9]{1,4}$"
 ROLE_NAME = r"^([A-Za-z0-9+=,.@_-]{1,100}/){0,5}[A-Za-z0-9+=,.@_-]{1,64}$"
 CHART_REPOSITORY = "^https://[^ ]+$"
 NAMESPACE = "^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$"
+# The ledger has closed leases for 45 days: so it still knows when a class was the last time.
+DAYS = "^([1-9]|[12][0-9]|30)d$"
 CURRENCY = "^[A-Z]{3}$"
 ADMIN_ARN = "^arn:aws[a-z-]*:iam::[0-9]{12}:(role|user)/.+$"
 MEMBER = "^[USW][A-Z0-9]{1,30}$"

@@ -35,7 +35,7 @@ class NoticeKind:
     """Whether it is a new message in Slack when it mentions nobody; else the lease's message or thread has it."""
 
 
-SHORT, UNFILLED, READINESS = "short", "unfilled", "readiness"
+SHORT, UNFILLED, READINESS, CLASS = "short", "unfilled", "readiness", "class"
 KINDS: tuple[NoticeKind, ...] = (
     NoticeKind("open", "A pool is open and its GPUs are proven.", Ping.LATE),
     NoticeKind("degraded", "A pool is open with less than was asked for, or not proven.", Ping.ALWAYS),
@@ -80,6 +80,10 @@ KINDS: tuple[NoticeKind, ...] = (
         "budget", "So much of the budget is used, or what is planned does not fit into it.", in_channel=True
     ),
     NoticeKind("calendar", "A course calendar changed what is planned, or cannot be read."),
+    NoticeKind(
+        CLASS,
+        "The namespace of a class was not written, and why; or nobody has needed it for so long as the lab keeps it.",
+    ),
     NoticeKind("experiment", "An experiment is about to start a fault on purpose, and whom it affects."),
     NoticeKind("experiment-over", "An experiment is over, and its change is undone."),
     NoticeKind("skip", "Somebody skips a window.", in_channel=True),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from lamplighter.lab.checks import WindowChecks
+from lamplighter.lab.classes import WindowClass
 from lamplighter.lab.exceptions import ExceptionDates
 from lamplighter.lab.gpu_settings import GpuSettings
 from lamplighter.lab.guard import IdleAfter
@@ -168,6 +169,11 @@ class Window(Part):
         description="How its GPUs are offered; replaces the lab's gpu. Left out: as in the lab.",
     )
     checks: WindowChecks | None = Field(None, description="The checks of its GPUs; left out: as in the lab.")
+    class_: WindowClass | None = Field(
+        None,
+        alias="class",
+        description="The class that it is for: a namespace with the quota of its seats. Left out: none.",
+    )
 
     @property
     def weekdays(self) -> frozenset[int]:

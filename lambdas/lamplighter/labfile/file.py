@@ -21,6 +21,7 @@ from lamplighter.labfile import yaml as lab_yaml
 from lamplighter.labfile.messages import sentence
 from lamplighter.labfile.repair import cleaned, culprit, repaired
 from lamplighter.labfile.rules import auto_mode as lab_rules_auto_mode
+from lamplighter.labfile.rules import classes as lab_rules_classes
 from lamplighter.labfile.rules import cluster as lab_rules_cluster
 from lamplighter.labfile.rules import curfew as lab_rules_curfew
 from lamplighter.labfile.rules import efa as lab_rules_efa
@@ -43,6 +44,7 @@ from lamplighter.labfile.rules import types_and_zones as lab_rules_types_and_zon
 RULES = (
     lab_rules,
     lab_rules_auto_mode,
+    lab_rules_classes,
     lab_rules_cluster,
     lab_rules_curfew,
     lab_rules_efa,

@@ -36,6 +36,7 @@ RIGHT = {
     " team/KarpenterControllerRole",
     lab_names.CHART_REPOSITORY: "write an address that begins with https://",
     lab_names.NAMESPACE: "write a Kubernetes name such as gpu-operator",
+    lab_names.DAYS: "write days such as 7d, at most 30d",
     lab_names.CURRENCY: "write three capital letters such as USD",
     lab_names.ADMIN_ARN: "write a role's ARN such as arn:aws:iam::123456789012:role/platform",
     lab_names.BOUNDARY_ARN: "write the ARN of a managed policy such as"

@@ -40,6 +40,8 @@ class CloseLab(Workflow):
         disarm = steps.step("Disarm", "leases", "Set the failsafe to the leases that remain", Poll(5, 100))
         receipt = steps.step("Receipt", "leases", "Keep the receipt", Poll(15, 250), AN_HOUR)
 
+        # Before the nodes go: no pod of the class starts anew elsewhere.
+        ended = steps.classes(give_back)
         failed = sfn.Fail(self, "PoolLeaked", error="Leaked", cause="Zero was not proven; the guard goes on")
         unsettled = sfn.Fail(
             self, "NotSettled", error="NotSettled", cause="The pool is at zero; the planner settles it later"
@@ -53,7 +55,7 @@ class CloseLab(Workflow):
                 ),
                 sfn.Succeed(self, "NothingToClose", comment="Extended or closed meanwhile"),
             )
-            .otherwise(give_back)
+            .otherwise(ended)
         )
         is_zero = (
             sfn.Choice(self, "IsZeroProven")
@@ -62,7 +64,7 @@ class CloseLab(Workflow):
         )
         for step, following in (
             (announce, restore),
-            (restore, give_back),
+            (restore, ended),
             (give_back, drain),
             (drain, scale),
             (scale, prove),

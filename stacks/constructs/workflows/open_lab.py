@@ -106,7 +106,8 @@ class OpenLab(Construct):
         is_in_force = (
             sfn.Choice(self, "IsInForce")
             .when(sfn.Condition.boolean_equals("$.results.Scale.over", True), over)
-            .otherwise(await_nodes)
+            # While the nodes boot.
+            .otherwise(steps.classes(await_nodes))
         )
         nodes = (await_nodes, settings, await_gpus, await_late, validate, empty, replace, release)
         for ours in (admit, arm, scale, *nodes):

@@ -35,6 +35,8 @@ class Poll:
 
 
 BRIEF = Poll(5, 60)
+# For a step that must not hold up the next one.
+A_LOOK = Poll(5, 12)
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,20 @@ class WorkflowSteps:
         task.add_catch(following, errors=["States.ALL"], result_path=sfn.JsonPath.DISCARD)
         task.next(following)
         return task
+
+    def classes(self, following: sfn.IChainable) -> sfn.IChainable:
+        """What comes before `following`: the classes' namespaces, in a lab with a class.
+
+        A failure is told, and holds up neither an opening nor a close.
+        """
+        if "classes" not in self._functions:
+            return following
+        keep = self.step("KeepClasses", "classes", "Give each class the quota of its running leases", A_LOOK)
+        tell = self.step("AnnounceClasses", "notices", "Say what was left undone for a class", BRIEF)
+        keep.add_catch(tell, errors=["States.ALL"], result_path="$.results.KeepClasses")
+        tell.add_catch(following, errors=["States.ALL"], result_path="$.unsaid")
+        keep.next(tell).next(following)
+        return keep
 
     def fail(self, step: tasks.LambdaInvoke, name: str, comment: str) -> None:
         """A final failure of `step` ends the workflow in the state `name`, with the step's error."""

@@ -1,4 +1,5 @@
-"""A window shares its GPUs and changes the operator. Its close dies while it restores them; still all is as before."""
+"""A window shares its GPUs for a class and changes the operator. Its close dies while it restores them; still all is as
+before, and the class's quota is zero."""
 
 import json
 import os
@@ -9,11 +10,13 @@ from typing import Any
 
 import pytest
 
+from lamplighter.domain.classes.objects import NAME
 from lamplighter.reasons.document import read
 from tests.scenarios.misfortunes.pool import Pool, Story
 from tests.scenarios.misfortunes.story import story
 from tests.steady.hang import HANG_SECONDS
 
+QUOTA = f"/api/v1/namespaces/gpu-101/resourcequotas/{NAME}"
 POLICY = "/apis/nvidia.com/v1/clusterpolicies/cluster-policy"
 #: The number of times that the workflow tries a failing step.
 TRIES = 6
@@ -38,10 +41,18 @@ def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool)
     assert {each["nvidia.com/gpu.replicas"] for each in labels} == {"4"}
     assert all(each["nvidia.com/gpu.product"].endswith("-SHARED") for each in labels)
     assert policy(pool)["spec"]["dcgmExporter"]["enabled"] is False
+    assert quota(pool) == {
+        "requests.cpu": "8",
+        "limits.cpu": "8",
+        "requests.memory": "16Gi",
+        "limits.memory": "16Gi",
+        "requests.nvidia.com/gpu": "8",
+    }
 
     # when the step that gives back dies, however often the workflow asks it
     pool.day.cloud.faults.kill_step("GiveBack", pool.name, times=TRIES)
     yield pool.closed(lease)
+    assert set(quota(pool).values()) == {"0"}
     yield pool.zero()
     # then the guard has it given back, and nothing of ours is left on it
     yield pool.until("the operator is as before", lambda: is_helms(policy(pool), before), minutes=30)
@@ -60,6 +71,12 @@ def is_helms(now: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
 
 def policy(pool: Pool) -> dict[str, Any]:
     return pool.day.cloud.control_plane.admin().get(POLICY)
+
+
+def quota(pool: Pool) -> dict[str, str]:
+    """What the class may have."""
+    found: dict[str, str] = pool.day.cloud.control_plane.admin().get(QUOTA)["spec"]["hard"]
+    return found
 
 
 def nodes(pool: Pool) -> list[dict[str, Any]]:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from pydantic import JsonValue
 
 from lamplighter.domain.gpu.offer import Offer
-from lamplighter.domain.gpu.sharing import mig_strategy, offer, unmet_offer
+from lamplighter.domain.gpu.sharing import mig_strategy, offer, resources, unmet_offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.fields import from_odd_document, to_document
@@ -168,3 +169,27 @@ def test_slices_bear_the_names_of_the_strategy_that_is_set_last(
 ) -> None:
     one = lab(gpu, gpu_operator={"values": values})
     assert mig_strategy(one, one.gpu) == strategy
+
+
+MIXED = {"mig": "1g.10gb", "cluster_policy": {"mig": {"strategy": "mixed"}}}
+
+
+@pytest.mark.parametrize(
+    ("gpu", "names"),
+    [
+        ({}, ["nvidia.com/gpu"]),
+        ({"share": 4}, ["nvidia.com/gpu"]),
+        ({"sharing": {"replicas": 4, "rename": True}}, ["nvidia.com/gpu.shared"]),
+        ({"mig": "1g.10gb"}, ["nvidia.com/gpu"]),
+        (MIXED, ["nvidia.com/mig-1g.10gb"]),
+        ({**MIXED, "mig": "1g.10gb.me"}, ["nvidia.com/mig-1g.10gb.me"]),
+        (
+            {**MIXED, "mig": "balanced"},
+            ["nvidia.com/mig-1g.10gb", "nvidia.com/mig-2g.20gb", "nvidia.com/mig-3g.40gb"],
+        ),
+    ],
+)
+def test_gpus_are_counted_by_the_resource_that_the_pool_offers(gpu: Any, names: list[str]) -> None:
+    pools = {"gpu": {"instance_type": "p5.48xlarge", "max_nodes": 1}}
+    sliced = Lab.model_validate({"name": "lab", "gpu": gpu, "pools": pools})
+    assert list(resources(sliced, "gpu", None)) == names

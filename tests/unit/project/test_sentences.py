@@ -127,6 +127,7 @@ NO_SENTENCE = {
     "lambdas/lamplighter/application/guard/single_nodes.py": "EC2's words",
     "lambdas/lamplighter/application/guard/stirs.py": "the name of an error in a log",
     "lambdas/lamplighter/domain/calendar/changes.py": "the form of an instant",
+    "lambdas/lamplighter/domain/classes/access.py": "the API server's answer to our own functions",
     "lambdas/lamplighter/domain/checks/ladder.py": "a command for a shell",
     "lambdas/lamplighter/domain/checks/manifests.py": "a command for a shell",
     "lambdas/lamplighter/domain/checks/node.py": "names in the measurements of a verdict",

@@ -25,7 +25,7 @@ Done = Callable[[Json | None, StatesError | None], None]
 #: Seconds after which Lambda ends a function, by stacks/constructs/functions/lab_functions.py; others end after a
 #: minute. The guard may outlive its minute as the writer of a pool.
 TIMEOUT = 60.0
-TIMEOUTS = {"events": 30.0, "guard": 240.0, "cluster": 300.0, "diagnosis": 120.0}
+TIMEOUTS = {"events": 30.0, "classes": 120.0, "guard": 240.0, "cluster": 300.0, "diagnosis": 120.0}
 ANSWERED = 0.05
 KINDS = ("die", "fail", "throttle", "lost", "twice", "slow", "collide")
 #: Calls that boto3 sends with a token, so that a repeated call has no second effect.

@@ -110,6 +110,8 @@ class Kubernetes:
         self.reachable: Callable[[], bool] = lambda: True
         """Whether pods of two nodes reach each other."""
         self.jobs: dict[tuple[str, str], Json] = {}
+        self.namespaces: dict[str, Json] = {}
+        """The namespaces of classes and the objects that the lab applied in them, by path."""
         self.evicted: list[tuple[datetime, Machine]] = []
         self.asked_to_go: Callable[[Machine], None] = lambda _machine: None
         """Called for each machine whose people are asked to leave, before they do."""
@@ -237,6 +239,15 @@ class Kubernetes:
                 return 200, self.policy.live()
             case ("PATCH", ["apis", "nvidia.com", "v1", "clusterpolicies", "cluster-policy"]):
                 return self.policy.apply(body, query)
+            case ("GET", ["api", "v1", "namespaces", space]):
+                live = self.namespaces.get(path)
+                return (200, live) if live else (404, {"message": f'namespaces "{space}" not found'})
+            case ("PATCH", ["api", "v1", "namespaces", _] | ["api", "v1", "namespaces", _, _, _]) | (
+                "PATCH",
+                ["apis", "rbac.authorization.k8s.io", "v1", "namespaces", _, _, _],
+            ):
+                self.namespaces[path] = body
+                return 200, body
             case ("GET", ["apis", group, *_]) if group in OF_NODE_POOLS:
                 return 404, {"message": "the server could not find the requested resource"}
             case ("GET", ["apis", _, "v1", kind]) | ("GET", ["api", "v1", "events" as kind]) if kind in LISTS:

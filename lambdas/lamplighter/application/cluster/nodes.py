@@ -11,21 +11,15 @@ from lamplighter.application.cluster.run import Run
 from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import offer, unmet_offer
-from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
+from lamplighter.domain.pool.target import first_open
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, Said, reason
 
 
-def first_lease(run: Run, now: datetime) -> Lease | None:
-    """The lease whose settings the pool has: the first that opened of those in force."""
-    running = [lease for lease in run.leases() if lease.in_force(now)]
-    return min(running, key=lambda lease: (lease.opens, lease.order, lease.id), default=None)
-
-
 def wanted(run: Run, lab: Lab, now: datetime) -> tuple[Offer, Reason | None]:
     """The offer of the pool's GPUs, and why it is not the one that this run's lease asks for; None where it is."""
-    first = first_lease(run, now)
+    first = first_open(run.leases(), now)
     mine = next((lease for lease in run.leases() if lease.id == run.lease), None)
     asked = offer(lab, run.pool, mine.window if mine else None)
     kept = offer(lab, run.pool, first.window if first else None)

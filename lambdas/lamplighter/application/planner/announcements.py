@@ -20,10 +20,12 @@ from lamplighter.domain.commands.command import WHOLE_LAB
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.domain.notices import notification, phrases
 from lamplighter.domain.notices.announcement import Announcement
+from lamplighter.lab.notice_kinds import CLASS
 from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values import zones
 
 if TYPE_CHECKING:
+    from lamplighter.domain.calendar.course import Course
     from lamplighter.domain.calendar.occurrences import SkippedWindow
     from lamplighter.domain.granting.budget_use import BudgetUse
     from lamplighter.lab.model import Lab
@@ -99,6 +101,23 @@ class PlannerNotices:
         subject = reason(f"notice.budget.subject{planned}{whose}", period=period, **shown, **values)
         entry = Entry(self._now, pool, "budget", WHO, subject, use.why)
         self._say(f"budget-{period}-{use.key}", entry, "budget", subject, WHOLE_LAB)
+
+    def classes_unused(
+        self, known: Mapping[str, Sequence[Lease]], courses: "Mapping[str, Course]", failures: list[str]
+    ) -> None:
+        """Ask once after the last lease of a class whether its namespace may go: the lab deletes nothing of it."""
+        if known.keys() != self._lab.pools.keys() or not any(window.class_ for window in self._lab.windows):
+            return
+        from lamplighter.domain.classes.unused import unused  # noqa: PLC0415 -- few labs have a class
+
+        with going_on(failures, "classes"):
+            leases = [lease for of_pool in known.values() for lease in of_pool]
+            for namespace, last in unused(self._lab, leases, courses, self._now):
+                subject = reason("notice.class.subject.unused", namespace=namespace, last=last.closes)
+                why = reason("notice.class.unused", namespace=namespace, owner=last.owner)
+                details = {"notice": CLASS}
+                entry = Entry(self._now, last.pool, "announced", WHO, subject, why, last.id, details=details)
+                self._say(f"class-unused-{namespace}-{last.id}", entry, CLASS, subject)
 
     def planned(self, lease: Lease, notes: Mapping[str, Said]) -> None:
         """For the trail alone: a window became a planned lease, or the lease has changed."""

@@ -102,8 +102,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     )
     ends = _ends(lab, terms, calendar, now, beside)
     planner_notices = PlannerNotices(lab, ledger, notices, now)
-    wanted_names: set[str] = set()
-    done: set[str] = set()
+    wanted_names, done = set[str](), set[str]()
     workflow_arns = planner_services.lease_services.workflow_arns
     planned, started = list[str](), list[str]()
     for pool, leases in known.items():
@@ -130,6 +129,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)
+    planner_notices.classes_unused(known, courses or {}, failures)
     warn_of_budget(lab, terms, beside, skips, pauses, ledger, planner_notices, now, failures)
     if done:
         ledger.note_planned(now)

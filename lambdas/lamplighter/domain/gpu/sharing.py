@@ -47,6 +47,16 @@ def offer(lab: Lab, pool: str, window: str | None) -> Offer:
     )
 
 
+def resources(lab: Lab, pool: str, window: str | None) -> tuple[str, ...]:
+    """The names by which Kubernetes counts a pool's GPUs while this window's lease is the first open one."""
+    settings = lab.gpu_for(window)
+    kinds = settings.kinds_of_slices(lab.pools[pool].instance_type)
+    if kinds and mig_strategy(lab, settings) == "mixed":
+        # NVIDIA's plugin names 1g.10gb+me mig-1g.10gb.me: a resource has no plus.
+        return tuple(f"nvidia.com/mig-{kind.replace('+', '.')}" for kind in kinds)
+    return (f"{GPU}.shared" if settings.shared and settings.shared.rename else GPU,)
+
+
 def sharings(lab: Lab) -> list[Sharing]:
     """Every sharing that the lab or a window names, each once."""
     named = [settings.shared for settings in _all(lab)]

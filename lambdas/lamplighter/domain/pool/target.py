@@ -61,6 +61,12 @@ def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     return Target(min(sum(lease.wanted for lease in in_force), max_nodes), tuple(in_force))
 
 
+def first_open(leases: Iterable[Lease], at: datetime) -> Lease | None:
+    """The lease whose settings a pool has: the first that opened of those in force."""
+    running = [lease for lease in leases if lease.in_force(at)]
+    return min(running, key=lambda lease: (lease.opens, lease.order, lease.id), default=None)
+
+
 def begun(leases: Iterable[Lease], own: str | None) -> list[Lease]:
     """Leave out admitted leases whose nodes are not ordered yet, except `own`: their own run orders their nodes."""
     return [

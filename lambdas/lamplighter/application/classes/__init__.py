@@ -1,0 +1,1 @@
+"""Classes of windows: writes what their namespaces shall have, whenever a lease opens or ends."""

@@ -1,0 +1,98 @@
+"""What the function of classes may do in Kubernetes: its group's rights, and the policy that narrows them.
+
+RBAC cannot name the namespaces of a right that the whole cluster has, and the namespaces do not exist yet. So the
+rights name the objects, and an admission policy the namespaces: those of the lab's classes with the lab's label.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from lamplighter.domain.classes.objects import LAB_LABEL, NAME, RBAC, ROLE, Document
+from lamplighter.domain.classes.target import classes
+from lamplighter.lab.model import Lab
+
+_OURS = {"app.kubernetes.io/part-of": "lamplighter"}
+_ADMISSION = "admissionregistration.k8s.io/v1"
+_WRITES = ("create", "patch")
+
+
+def group(lab: Lab) -> str:
+    """The Kubernetes group of the function; it carries the lab's name, since two labs may share a cluster."""
+    return f"lamplighter:{lab.name}:classes"
+
+
+def documents(lab: Lab) -> list[Document]:
+    """What is applied for the lab; nothing without a class."""
+    namespaces = list(classes(lab))
+    if not namespaces:
+        return []
+    name = f"{lab.name}-classes"
+    rules = [
+        _rule("", ["namespaces"], ["get", *_WRITES], namespaces),
+        _rule("", ["resourcequotas", "limitranges"], _WRITES, [NAME]),
+        _rule(RBAC, ["rolebindings"], _WRITES, [NAME]),
+        # The right to give people this one role, without having it.
+        _rule(RBAC, ["clusterroles"], ["bind"], [ROLE]),
+    ]
+    return [
+        _object(f"{RBAC}/v1", "ClusterRole", name, {"rules": rules}),
+        _object(
+            f"{RBAC}/v1",
+            "ClusterRoleBinding",
+            name,
+            {
+                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
+                "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": group(lab)}],
+            },
+        ),
+        _object(_ADMISSION, "ValidatingAdmissionPolicy", name, {"spec": _policy(lab, namespaces)}),
+        _object(
+            _ADMISSION,
+            "ValidatingAdmissionPolicyBinding",
+            name,
+            {"spec": {"policyName": name, "validationActions": ["Deny"]}},
+        ),
+    ]
+
+
+def _policy(lab: Lab, namespaces: Sequence[str]) -> Document:
+    """Our group writes in namespaces of this lab alone, and takes over none that somebody else made."""
+    listed = "[" + ", ".join(f"'{name}'" for name in namespaces) + "]"
+    ours = f"metadata.?labels[?'{LAB_LABEL}'].orValue('') == '{lab.name}'"
+    of_namespace = f"object.{ours} && (oldObject == null || oldObject.{ours})"
+    inside = f"request.namespace in {listed} && namespaceObject.{ours}"
+    return {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                _written("", ["namespaces", "resourcequotas", "limitranges"]),
+                _written(RBAC, ["rolebindings"]),
+            ]
+        },
+        "matchConditions": [{"name": "ours", "expression": f"'{group(lab)}' in request.userInfo.groups"}],
+        "validations": [
+            {
+                "expression": f"request.resource.resource == 'namespaces' ? ({of_namespace}) : ({inside})",
+                "message": f"lamplighter: only the namespaces of this lab's classes with the label"
+                f" {LAB_LABEL}={lab.name}",
+                "reason": "Forbidden",
+            }
+        ],
+    }
+
+
+def _rule(api: str, resources: Sequence[str], verbs: Sequence[str], names: Sequence[str]) -> Document:
+    return {
+        "apiGroups": [api],
+        "resources": list(resources),
+        "verbs": list(verbs),
+        "resourceNames": list(names),
+    }
+
+
+def _written(api: str, resources: Sequence[str]) -> Document:
+    operations = ["CREATE", "UPDATE"]
+    return {"apiGroups": [api], "apiVersions": ["*"], "operations": operations, "resources": list(resources)}
+
+
+def _object(version: str, kind: str, name: str, rest: Mapping[str, object]) -> Document:
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "labels": _OURS}, **rest}
