@@ -24,7 +24,7 @@ def checked(record: Record) -> Record:
 
 
 def instance_id(text: str) -> str:
-    """The id of an EC2 instance as it is. Raises ValueError for a text that is none: a list of others has no nodes."""
+    """The id of an EC2 instance as it is. Raises ValueError for a text that is none: leased nodes would be strays."""
     if not _INSTANCE.fullmatch(text):
         raise ValueError(f"no instance has the id {text[:80]!r}")
     return text

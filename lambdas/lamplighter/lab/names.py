@@ -1,7 +1,7 @@
 """The patterns of the names in lab.yaml. The JSON Schema has them, too.
 
 Longer names are made from a name, and they limit its length: `<lab>-ng-<pool>` may have 63 characters, and
-`close-<window>-<date>` 64.
+`close-<window>-<date>-<event of a calendar>` 64.
 """
 
 LAB_NAME = "^[a-z][a-z0-9-]{0,39}$"

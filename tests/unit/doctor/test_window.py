@@ -70,11 +70,15 @@ def test_a_window_that_nothing_keeps_from_opening_is_ready() -> None:
     (replace(WELL, groups=group(minimum=1)), "minimum", Grade.IN_DOUBT, "has minimum 1"),
     (replace(WELL, slack=SlackSecret("lab-slack", ("bot_token",))), "slack", Grade.IN_DOUBT, "bot_token"),
     (replace(WELL, groups=group(addresses=LEASE.nodes * ADDRESSES - 1)), "addresses", Grade.IN_DOUBT,
-     "21 addresses are free in the subnets of node group lab-ng-gpu, and 2 nodes with their pods need more"),
-    (replace(WELL, groups=group(addresses=LEASE.nodes)), "addresses", Grade.IN_DOUBT, "2 addresses are free"),
-    (replace(WELL, groups=group(addresses=LEASE.nodes - 1)), "addresses", Grade.NOT_READY, "1 addresses are free"),
-    (replace(WELL, groups=group(issues=("AmiIdNotFound: ami-1",))), "health", Grade.IN_DOUBT,
-     "EKS reports of node group lab-ng-gpu: AmiIdNotFound: ami-1"),
+     "in the subnets of node group lab-ng-gpu: 21; nodes of the lease, which need more with their pods: 2"),
+    (replace(WELL, groups=group(addresses=LEASE.nodes)), "addresses", Grade.IN_DOUBT, "lab-ng-gpu: 2;"),
+    (replace(WELL, groups=group(addresses=LEASE.nodes - 1)), "addresses", Grade.NOT_READY, "lab-ng-gpu: 1;"),
+    (replace(WELL, groups=group(issues=("AmiIdNotFound: ami-1",))), "health", Grade.NOT_READY,
+     "EKS reports a fault of node group lab-ng-gpu: AmiIdNotFound: ami-1"),
+    (replace(WELL, groups=group(issues=("AsgInstanceLaunchFailures: no capacity",))), "health", Grade.IN_DOUBT,
+     "AsgInstanceLaunchFailures"),
+    (replace(WELL, groups={"gpu": None}), "minimum", Grade.NOT_READY, "does not exist"),
+    (replace(WELL, offered={"g5.xlarge": frozenset()}), "offering", Grade.NOT_READY, "g5.xlarge"),
     (replace(WELL, inside=ClusterFacts(Autoscalers(asked=True), None)), "operator", Grade.IN_DOUBT, "no GPU Operator"),
     (replace(WELL, inside=ClusterFacts(Autoscalers(asked=True), "v26.3.1", ("kube-system/coredns",))), "add-ons",
      Grade.IN_DOUBT, "no pod is available of kube-system/coredns"),
@@ -124,6 +128,21 @@ def test_leases_of_other_pools_use_the_quota_too() -> None:
     assert ("quota", Grade.NOT_READY) not in found(judged(facts, pools=pools, windows=windows))
 
 
+def test_a_capacity_block_uses_no_quota() -> None:
+    block = {"buy": "reserved", "reservation": "cr-0123456789abcdef0", "reservation_type": "capacity-block"}
+    pools = {"gpu": {"instance_type": "g5.xlarge", "max_nodes": 2, **block}}
+    assert "quota" not in dict(found(judged(replace(WELL, quotas={"g_and_vt_vcpus": 0}), pools=pools)))
+
+
+def test_one_of_several_types_that_is_not_offered_keeps_no_window_from_opening() -> None:
+    kinds = {"g5.xlarge": frozenset({"ap-northeast-2a"}), "g5.2xlarge": frozenset[str]()}
+    readiness = judged(
+        replace(WELL, offered=kinds, quotas={"g_and_vt_vcpus": 99}),
+        pools={"gpu": {"instance_types": [*kinds], "max_nodes": 2}},
+    )
+    assert found(readiness) == [("offering", Grade.IN_DOUBT)]
+
+
 def test_what_the_planner_foresees_and_a_pause_count() -> None:
     refused = replace(LEASE, refusal=reason("lease.already-open"))
     assert found(judged(lease=refused)) == [("outlook", Grade.NOT_READY)]
@@ -160,6 +179,7 @@ def test_nodes_may_be_in_a_configmap_where_the_cluster_has_one() -> None:
     (replace(WELL, slack=REFUSED), WINDOW, "slack"),
     (replace(WELL, quotas={"g_and_vt_vcpus": REFUSED}), WINDOW, "quota"),
     (WELL, replace(WINDOW, used=REFUSED), "quota"),
+    (replace(WELL, groups={"gpu": REFUSED}), WINDOW, "health"),
     (WELL, replace(WINDOW, entries=REFUSED), "access-entries"),
 ])  # fmt: skip
 def test_what_could_not_be_read_is_no_bad_news(facts: Facts, window: WindowFacts, unread: str) -> None:

@@ -14,6 +14,7 @@ from lamplighter.adapters.doctor.inside import seen
 from lamplighter.adapters.doctor.window import WindowReading
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.line import Unread
+from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 
 REGION = "ap-northeast-2"
@@ -43,6 +44,7 @@ def test_gpu_instances_outside_the_labs_pools_use_a_quota() -> None:
         instance("g5.xlarge", own | {"more": "tags"}),
         instance("g5.xlarge", dict.fromkeys(own, "another-group")),
         instance("m5.large"),
+        instance("p5.48xlarge", InstanceLifecycle="capacity-block"),
         {"InstanceId": "i-2"},
     ]
     ec2 = boto3.client("ec2")
@@ -50,6 +52,14 @@ def test_gpu_instances_outside_the_labs_pools_use_a_quota() -> None:
         stub.add_response("describe_instances", {"Reservations": [{"Instances": listed}]})
         used = WindowReading(ec2).used([own])
     assert used == {"g_and_vt_vcpus": 4 + 8 + 4, "g_and_vt_spot_vcpus": 4}
+
+
+def test_a_type_without_known_vcpus_leaves_the_quota_unread() -> None:
+    ec2 = boto3.client("ec2")
+    with Stubber(ec2) as stub:
+        stub.add_response("describe_instances", {"Reservations": [{"Instances": [instance("p3.16xlarge")]}]})
+        with pytest.raises(OutsideFailed, match="are not known: p3"):
+            WindowReading(ec2).used([])
 
 
 def test_each_fact_that_aws_does_not_give_is_unread_by_itself() -> None:

@@ -159,6 +159,16 @@ def test_the_name_of_a_start_is_no_longer_than_step_functions_takes() -> None:
     assert opening_now(long, DOORS, OPENS + 6 * MINUTE).name == f"open-{'x' * 75}"
 
 
+def test_every_name_of_a_schedule_is_one_that_scheduler_takes() -> None:
+    """Of the longest window with an event of a calendar, a day ahead."""
+    day, hour = timedelta(days=1), timedelta(hours=1)
+    arns = replace(DOORS, looks=(day, 2 * hour), warnings=(day, hour))
+    names = names_of(f"{'w' * 40}-2026-12-01-abcd", arns)
+
+    assert max(map(len, names)) == 64
+    assert len({*names}) == len(names) == 7
+
+
 @pytest.mark.parametrize(
     ("minutes", "retried"), [(0.5, MINUTE), (1, MINUTE), (2, 2 * MINUTE), (59, 59 * MINUTE), (61, HOUR)]
 )

@@ -10,16 +10,20 @@ from lamplighter.data.instance_types import gpu_type, quota
 from lamplighter.domain.capacity.kinds import identity
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.doctor.window import WindowFacts
-from lamplighter.errors import LamplighterError
+from lamplighter.errors import LamplighterError, OutsideFailed
 from lamplighter.lab.model import Lab
+from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_eks import EKSClient
 
 RUNS = ("pending", "running")
-"""States in which an instance counts against a quota
-(https://docs.aws.amazon.com/ec2/latest/instancetypes/ec2-instance-quotas.html)."""
+"""A running instance counts against a quota, and a pending one soon will
+(https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-on-demand-instances.html). Unused reservations and open Spot
+requests count as well; nobody reads them here."""
+BLOCK = "capacity-block"
+"""The lifecycle of an instance that counts against no quota."""
 
 
 @border
@@ -55,12 +59,16 @@ class WindowReading:
                 one for page in pages for group in page["Reservations"] for one in group["Instances"]
             ):
                 tags = {tag.get("Key", ""): tag.get("Value", "") for tag in instance.get("Tags", [])}
-                kind = gpu_type(instance.get("InstanceType", ""))
-                if kind is None or any(pool.items() <= tags.items() for pool in pools):
+                name, lifecycle = instance.get("InstanceType", ""), instance.get("InstanceLifecycle")
+                key = quota(name, spot=lifecycle == "spot")
+                if key is None or lifecycle == BLOCK or any(pool.items() <= tags.items() for pool in pools):
                     continue
-                key = quota(kind.name, spot=instance.get("InstanceLifecycle") == "spot")
-                if key is not None:
-                    vcpus[key] += kind.vcpus
+                kind = gpu_type(name)
+                if kind is None:
+                    raise OutsideFailed(
+                        reason("doctor.readiness.vcpus", type=name[:40]), "ec2:DescribeInstances"
+                    )
+                vcpus[key] += kind.vcpus
         return vcpus
 
     def entries(self, cluster: str) -> frozenset[str]:

@@ -117,7 +117,7 @@ def still_writing(capacity: CapacityServices, fence: Fence) -> None:
 
 
 def _wait_for_the_failsafe(capacity: CapacityServices, target: Target, state: PoolState) -> None:
-    """Wait until the failsafe is due after the last of these leases: who armed it may have read fewer of them."""
+    """Wait until the failsafe is due after the last of these leases: the function that armed it may have read fewer."""
     due = failsafe_instant(target.in_force, capacity.now())
     if due is not None and (state.failsafe_at is None or state.failsafe_at < due):
         raise TryLater(reason("capacity.await-failsafe", pool=state.name, due=due))

@@ -4,6 +4,7 @@ A fact that could not be read is no finding: it is listed as unread. adapters/do
 has the result.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from lamplighter.domain.leases.occupancy import taken_at
 from lamplighter.domain.pool.adoption import ExistingCluster
 from lamplighter.domain.schedules.of_leases import opens_at
 from lamplighter.lab.model import Lab
+from lamplighter.lab.pools import Pool
 from lamplighter.reasons.reason import Reason, Said, reason
 from lamplighter.values.role_name import role_name
 
@@ -40,12 +42,29 @@ PREVENTING = frozenset(
 """The doctor's checks without which no node of a pool comes or joins."""
 DOUBTFUL = frozenset({"minimum", "operator", "slack"})
 """The doctor's checks with which it may open, but not as people expect."""
+OPENS_ALL_THE_SAME = frozenset(
+    {
+        # AWS may have the other type of several, and a lease may need less than the whole pool.
+        *("doctor.not-offered", "doctor.not-offered-in-region"),
+        *("doctor.reservation-small", "doctor.reservation-unavailable"),
+        *("pool.image.al2", "doctor.node-pool-expires"),
+    }
+)
+"""What preventing checks say of pools that open all the same, at least in part. A pool of one type needs its type."""
+GONE = "doctor.group-absent"
+NOT_FOUND = re.compile(r"\w*NotFound\b")
+"""What EKS calls a fault that no start of a node repairs: what the node group is made of is deleted."""
 ONLY_OLD = "doctor.image-age"
 """The doctor's advice on an old image. Nodes start from it all the same."""
 ADDRESSES = 11
-"""Of a node: its own, and those of about ten pods of the GPU stack beside those of the host network."""
+"""Of a node [est]: its own, and those of about ten pods of the GPU stack beside those of the host network.
+
+The CNI takes whole interfaces, so a node may take many more; in clusters with IPv6 or subnets for pods, only its own.
+"""
 JOINING = ("cluster", "guard")
 """The functions that open and close a pool through the Kubernetes API, by the purpose of their roles."""
+OF_NODE_POOLS = ("nodegroups", "leases")
+"""Of a NodePool also those that write its size and move its launch bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +72,7 @@ class WindowFacts:
     """What is read only before a window, beside the doctor's facts."""
 
     used: Mapping[str, int] | Unread
-    """vCPUs of running instances that are no nodes of the cluster, by the lab's keys for quotas."""
+    """vCPUs of running GPU instances outside the lab's pools, by the lab's keys for quotas."""
     entries: frozenset[str] | Unread
     """The ARNs of the roles that have an access entry of the cluster."""
 
@@ -76,7 +95,7 @@ def judge(
     findings = [
         *_calendar(lease, plan.pauses, now),
         *_quota(lease, lab, facts, window, plan.leases, unread),
-        *(_of_line(line) for line in lines if line.outcome is LineOutcome.NOT_OK),
+        *(_of_line(line, lab.pools[lease.pool]) for line in lines if line.outcome is LineOutcome.NOT_OK),
         *_group(lease, facts, unread),
         *_add_ons(facts, unread),
         *_entries(lease, lab, facts, window, unread),
@@ -100,9 +119,13 @@ def _lines(facts: Facts, lab: Lab, pool: str, now: datetime) -> list[DoctorLine]
     return [line for line in lines if not (isinstance(line.said, Reason) and line.said.code == ONLY_OLD)]
 
 
-def _of_line(line: DoctorLine) -> ReadinessFinding:
-    grade = Grade.NOT_READY if line.check in PREVENTING else Grade.IN_DOUBT
-    return ReadinessFinding(line.check, grade, line.said, line.advice)
+def _of_line(line: DoctorLine, pool: Pool) -> ReadinessFinding:
+    code = line.said.code if isinstance(line.said, Reason) else ""
+    mild = code in OPENS_ALL_THE_SAME and (pool.is_mixed or line.check != "offering")
+    prevents = code == GONE or (line.check in PREVENTING and not mild)
+    return ReadinessFinding(
+        line.check, Grade.NOT_READY if prevents else Grade.IN_DOUBT, line.said, line.advice
+    )
 
 
 def _calendar(lease: Lease, pauses: Sequence[Pause], now: datetime) -> Iterator[ReadinessFinding]:
@@ -123,8 +146,15 @@ def _quota(  # noqa: PLR0917
     lease: Lease, lab: Lab, facts: Facts, window: WindowFacts, leases: Sequence[Lease], unread: set[str]
 ) -> Iterator[ReadinessFinding]:
     """The quota has room for this window, all others at its hours, and instances of somebody else."""
-    together = _at_once(lease, leases)
-    for key in _keys(facts, lab, lease.pool):
+    # Instances of a Capacity Block count against no quota
+    # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html).
+    if lab.pools[lease.pool].of_block:
+        return
+    together = [(pool, count) for pool, count in _at_once(lease, leases) if not _of_block(lab, pool)]
+    keys = _keys(facts, lab, lease.pool)
+    if not keys:
+        unread.add("quota")
+    for key in keys:
         quota = facts.quotas.get(key)
         needed = _needed(together, lab, facts, key)
         if not isinstance(quota, int | float) or isinstance(window.used, Unread) or needed is None:
@@ -148,6 +178,10 @@ def _quota(  # noqa: PLR0917
         alone = len(lab.pools[lease.pool].types) < 2  # noqa: PLR2004 -- has one type
         grade = Grade.NOT_READY if alone else Grade.IN_DOUBT
         yield ReadinessFinding("quota", grade, said, reason("doctor.or-fewer-nodes", increase=increase))
+
+
+def _of_block(lab: Lab, pool: str) -> bool:
+    return pool in lab.pools and lab.pools[pool].of_block
 
 
 def _keys(facts: Facts, lab: Lab, pool: str) -> list[str]:
@@ -201,9 +235,8 @@ def _group(lease: Lease, facts: Facts, unread: set[str]) -> Iterator[ReadinessFi
     name = group.found.name
     for issue in group.found.issues:
         said = reason("doctor.readiness.health", group=name, issue=issue)
-        yield ReadinessFinding(
-            "health", Grade.IN_DOUBT, said, reason("doctor.readiness.health.advice", group=name)
-        )
+        grade = Grade.NOT_READY if NOT_FOUND.match(issue) else Grade.IN_DOUBT
+        yield ReadinessFinding("health", grade, said, reason("doctor.readiness.health.advice", group=name))
     if group.addresses is None:
         unread.add("addresses")
     elif group.addresses < lease.nodes * ADDRESSES:
@@ -213,7 +246,7 @@ def _group(lease: Lease, facts: Facts, unread: set[str]) -> Iterator[ReadinessFi
 
 
 def _add_ons(facts: Facts, unread: set[str]) -> Iterator[ReadinessFinding]:
-    """The chart of the GPU stack and the cluster's add-ons run."""
+    """Every Deployment of kube-system and of the GPU Operator has a pod. DaemonSets are not looked at."""
     inside = facts.inside
     if not isinstance(inside, ClusterFacts) or not inside.autoscalers.asked:
         unread.add("add-ons")
@@ -230,7 +263,8 @@ def _entries(
     if isinstance(window.entries, Unread) or not isinstance(facts.caller, AwsIdentity):
         unread.add("access-entries")
         return
-    wanted = [f":role/{role_name(lab.name, lab.region, purpose)}" for purpose in JOINING]
+    purposes = JOINING if lab.pools[lease.pool].has("group") else (*JOINING, *OF_NODE_POOLS)
+    wanted = [f":role/{role_name(lab.name, lab.region, purpose)}" for purpose in purposes]
     # With a ConfigMap beside the entries, the nodes of an adopted cluster may be in that.
     if (
         isinstance(group, PoolGroup)

@@ -29,6 +29,8 @@ CLOSE_GOOD_FOR = timedelta(days=1)
 """A late close does no harm: the lease is over by then."""
 LONGEST_NAME = 80
 """Of an execution (https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html)."""
+LONGEST_SCHEDULE = 64
+"""Of a schedule's name (https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,12 @@ class Starts(Protocol):
         """Starts a workflow; False if it was started under this name before."""
 
 
-def start_name(name: str) -> str:
-    """A name of a length that Step Functions accepts; a longer one is cut and ends with the hash of the whole."""
-    if len(name) <= LONGEST_NAME:
+def start_name(name: str, longest: int = LONGEST_NAME) -> str:
+    """A name of a length that AWS accepts; a longer one is cut and ends with the hash of the whole."""
+    if len(name) <= longest:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()[:8]
-    return f"{name[: LONGEST_NAME - len(digest) - 1]}-{digest}"
+    return f"{name[: longest - len(digest) - 1]}-{digest}"
 
 
 class RunEnd(StrEnum):
@@ -172,11 +174,11 @@ def names_of(lease: str, workflow_arns: WorkflowArns) -> tuple[str, ...]:
 
 
 def _warning(lease: str, ahead: timedelta) -> str:
-    return f"warn-{ahead // timedelta(minutes=1)}-{lease}"
+    return start_name(f"warn-{ahead // timedelta(minutes=1)}-{lease}", LONGEST_SCHEDULE)
 
 
 def _look(lease: str, ahead: timedelta) -> str:
-    return f"look-{ahead // timedelta(minutes=1)}-{lease}"
+    return start_name(f"look-{ahead // timedelta(minutes=1)}-{lease}", LONGEST_SCHEDULE)
 
 
 def open_command(lease: Lease) -> Command:

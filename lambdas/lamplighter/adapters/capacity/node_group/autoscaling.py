@@ -155,7 +155,8 @@ class AutoScaling:
 def _group(found: "AutoScalingGroupTypeDef", asked: str | None = None) -> Controller:
     """Raises ValueError for a group of another name: the failsafe would be armed for that one.
 
-    Where EKS does not name the group, all names that EKS gives begin alike (aws/containers-roadmap 1304).
+    Where EKS does not name the group, all names that EKS gives begin alike: its own role may change no others
+    (https://docs.aws.amazon.com/aws-managed-policy/latest/reference/AWSServiceRoleForAmazonEKSNodegroup.html).
     """
     name = found["AutoScalingGroupName"]
     if not (name == asked if asked else name.startswith("eks-")):

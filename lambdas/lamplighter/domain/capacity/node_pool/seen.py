@@ -94,8 +94,9 @@ def member(claim: Claim, now: datetime) -> Member:
 
 
 def with_named(seen: Seen, instances: Iterable[Instance], now: datetime) -> Seen:
-    """With the instances that Karpenter's own tag gives to claims. A claim that was read without its instance would
-    make that instance a stray.
+    """With the instances that Karpenter's own tag gives to claims, after the node has joined.
+
+    A claim that was read without its instance would make that instance a stray.
     """
     of_claim = {instance.controller: instance.id for instance in instances}
     claims = tuple(
