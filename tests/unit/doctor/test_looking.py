@@ -141,7 +141,7 @@ class Telling:
 
 
 DOUBT = "lab: window evening on 2026-11-20 may not open as planned"
-OVER = "lab: window evening on 2026-11-20: what was found before is over"
+OVER = "lab: window evening on 2026-11-20: the earlier findings are gone"
 
 
 def test_people_are_told_once_when_it_got_worse_or_better(lab: LabOnMoto) -> None:

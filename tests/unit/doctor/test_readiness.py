@@ -61,13 +61,13 @@ def test_the_worst_finding_is_the_grade() -> None:
 
 def test_it_says_what_to_do_and_when_it_was_checked() -> None:
     assert str(of(FEW, PAUSED).text) == (
-        "3 addresses are free in the subnets of node group gpus, and 2 nodes with their pods need more. What to do:"
-        " free addresses in these subnets, or give the node group larger subnets."
+        "Too few free addresses in the subnets of node group gpus for the nodes of the lease and their pods: 3 for 2."
+        " What to do: free addresses in these subnets, or give the node group larger subnets."
     )
     assert str(of(FEW).subject) == "window evening on 2026-11-20 may not open as planned"
     assert str(of().said) == "ready, checked 18:00 UTC on 2026-11-20"
     assert str(of(HEALTH).said) == (
-        "in doubt, checked 18:00 UTC on 2026-11-20: EKS reports of node group gpus: x"
+        "in doubt, checked 18:00 UTC on 2026-11-20: EKS reports a fault of node group gpus: x"
     )
 
 
