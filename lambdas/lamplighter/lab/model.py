@@ -294,10 +294,12 @@ class Lab(Part):
 
     def seats_per_gpu(self, pool: str, window: str | None) -> int:
         """How many people one GPU serves in a window, or in a lease of none."""
+        return self.pools[pool].seats_per_gpu or self.shares_of_gpu(pool, window)
+
+    def shares_of_gpu(self, pool: str, window: str | None) -> int:
+        """To how many pods one GPU is offered."""
         settings = self.gpu_for(window)
-        return self.pools[pool].seats_per_gpu or settings.replicas * settings.slices(
-            self.pools[pool].instance_type
-        )
+        return settings.replicas * settings.slices(self.pools[pool].instance_type)
 
     def seats_a_node(self, pool: str, window: str | None) -> int | None:
         """How many people one node serves; None where the GPUs of its type are not known."""

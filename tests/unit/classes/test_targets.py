@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from lamplighter.domain.classes.objects import LAB_LABEL, NAME, documents, hard, times
+from lamplighter.domain.classes.objects import CRITICAL, LAB_LABEL, NAME, documents, hard, times
 from lamplighter.domain.classes.target import ClassTarget, targets
 from lamplighter.domain.leases.lease import LeaseState
 from tests.builders.leases import EIGHT, HOUR, lease, persons
@@ -42,19 +42,27 @@ SHARED = {"sharing": {"replicas": 4, "rename": True}}
 
 def test_other_resources_of_the_lab_are_closed_to_the_class() -> None:
     mixed = lab(window("evening"), {"name": "night", **TIMES, "gpu": SHARED})
-    assert of(mixed, lease("evening-1")).gpus == {"nvidia.com/gpu": 2, "nvidia.com/gpu.shared": 0}
+    gpus = of(mixed, lease("evening-1")).gpus
+    assert {name: count for name, count in gpus.items() if count} == {"nvidia.com/gpu": 2}
+    # A quota limits what it names, and other labs of the cluster may offer these.
+    assert {"nvidia.com/gpu.shared", "nvidia.com/mig-1g.10gb", "vpc.amazonaws.com/efa"} < set(gpus)
 
 
-def test_the_first_open_lease_decides_how_the_pool_offers_its_gpus() -> None:
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_class_may_have_what_the_nodes_offer_since_a_lease_before_it(*, ended: bool) -> None:
+    """A node with work keeps its labels when the first lease ends."""
     mixed = lab(window("evening"), {"name": "night", **TIMES, "gpu": SHARED})
-    assert of(mixed, lease("evening-1"), lease("night-1", opens=-10)).gpus == {
-        "nvidia.com/gpu": 0,
+    first = lease("night-1", opens=-10, closes=60)
+    first = first.in_state(LeaseState.CLOSED) if ended else first
+    gpus = of(mixed, lease("evening-1"), first, at=first.closes if ended else EIGHT).gpus
+    assert {name: count for name, count in gpus.items() if count} == {
+        "nvidia.com/gpu": 2,
         "nvidia.com/gpu.shared": 2,
     }
 
 
 def test_the_quota_is_so_many_seats_and_zero_without_any() -> None:
-    assert hard(of(LAB, lease("night-1"))) == {
+    assert {name: amount for name, amount in hard(of(LAB, lease("night-1"))).items() if amount != "0"} == {
         "requests.cpu": "1500m",
         "limits.cpu": "1500m",
         "requests.memory": "4.5Gi",
@@ -63,7 +71,8 @@ def test_the_quota_is_so_many_seats_and_zero_without_any() -> None:
         "requests.nvidia.com/gpu": "3",
     }
     closed = hard(of(LAB))
-    assert set(closed) == set(hard(of(LAB, lease("night-1"))))
+    assert set(closed) > set(hard(of(LAB, lease("night-1"))))
+    assert {"persistentvolumeclaims", "services.loadbalancers"} < set(closed)
     assert set(closed.values()) == {"0"}
     without = lab(window("evening", terms={"quota_per_seat": {"cpu": 1, "memory": "1Gi"}}))
     assert hard(of(without))["pods"] == "0"
@@ -90,20 +99,21 @@ def test_people_come_last_and_have_one_role() -> None:
     assert [path for path, _ in written] == [
         "/api/v1/namespaces/gpu-101",
         f"/api/v1/namespaces/gpu-101/resourcequotas/{NAME}",
+        f"/api/v1/namespaces/gpu-101/resourcequotas/{CRITICAL}",
         f"/api/v1/namespaces/gpu-101/limitranges/{NAME}",
         f"/apis/rbac.authorization.k8s.io/v1/namespaces/gpu-101/rolebindings/{NAME}",
     ]
     bodies: list[Any] = [body for _, body in written]
     assert bodies[0]["metadata"]["labels"][LAB_LABEL] == "lab"
-    assert bodies[2]["spec"]["limits"] == [
+    assert bodies[3]["spec"]["limits"] == [
         {
             "type": "Container",
             "default": {"cpu": "500m", "memory": "1.5Gi"},
             "defaultRequest": {"cpu": "500m", "memory": "1.5Gi"},
         }
     ]
-    assert bodies[3]["roleRef"]["name"] == "edit"
-    assert [(one["kind"], one["name"]) for one in bodies[3]["subjects"]] == [
+    assert bodies[4]["roleRef"]["name"] == "edit"
+    assert [(one["kind"], one["name"]) for one in bodies[4]["subjects"]] == [
         ("Group", "students"),
         ("User", "teacher@example.com"),
     ]

@@ -122,11 +122,18 @@ class Telling:
     def __init__(self, lab: LabOnMoto) -> None:
         self._lab, self._topic = lab, boto3.client("sns").create_topic(Name="lab-notices")["TopicArn"]
         self._services = NoticeServices(LAB, Ledger(LEDGER), Notices(self._topic))
+        self._services.ledger.plan(LEASE)
 
-    def after(self, minutes: int, *findings: ReadinessFinding) -> list[str]:
+    def only(self, lease: Lease | None) -> None:
+        """The ledger has this planned lease in the place of the one before."""
+        self._services.ledger.unplan(LEASE.pool, LEASE.id)
+        if lease is not None:
+            self._services.ledger.plan(lease)
+
+    def after(self, minutes: int, *findings: ReadinessFinding, unread: tuple[str, ...] = ()) -> list[str]:
         """The subjects of all notices after a check at that many minutes before eight."""
         self._lab.at(-minutes)
-        self._services.ledger.keep_readiness(found(minutes, *findings))
+        self._services.ledger.keep_readiness(replace(found(minutes, *findings), unread=unread))
         for _ in range(2):  # an event may come twice
             announce_readiness({"pool": "gpu", "lease": LEASE.id}, self._services)
         return [str(one[2]) for one in self._sent]
@@ -161,6 +168,21 @@ def test_people_are_told_once_when_it_got_worse_or_better(lab: LabOnMoto) -> Non
 
 def test_a_first_check_that_found_nothing_says_nothing(lab: LabOnMoto) -> None:
     assert Telling(lab).after(1440) == []
+
+
+def test_nothing_is_told_of_a_date_that_is_skipped_or_opens_at_another_time(lab: LabOnMoto) -> None:
+    telling = Telling(lab)
+    moved = replace(LEASE, opens=LEASE.opens + HOUR)
+    for lease in (moved, None):
+        telling.only(lease)
+        assert telling.after(60, HEALTH) == []
+
+
+def test_what_cannot_be_read_now_is_not_over(lab: LabOnMoto) -> None:
+    telling = Telling(lab)
+    assert telling.after(1440, HEALTH) == [DOUBT]
+    assert telling.after(60, unread=("health",)) == [DOUBT]
+    assert telling.after(50) == [DOUBT, OVER]
 
 
 def test_nothing_is_told_after_the_opening(lab: LabOnMoto) -> None:

@@ -47,7 +47,7 @@ def of(*findings: ReadinessFinding) -> Readiness:
 def test_people_are_told_only_when_it_got_worse_or_better(
     before: Readiness | None, now: Readiness, is_told: bool
 ) -> None:
-    assert is_news(now, before.told if before else None) is is_told
+    assert is_news(now, before.told() if before else None) is is_told
 
 
 def test_the_worst_finding_is_the_grade() -> None:

@@ -22,7 +22,7 @@ from lamplighter.domain.guard.breach import GuardAction, Rule
 from lamplighter.domain.guard.experiments import PATIENCE
 from lamplighter.domain.guard.guard import sweep
 from lamplighter.domain.leases.lease import Lease, LeaseState
-from lamplighter.domain.schedules.drift import kept
+from lamplighter.domain.schedules.drift import KEPT
 from lamplighter.errors import BadInput
 from lamplighter.lab.pools import Taint
 from lamplighter.reasons.fields import to_document
@@ -135,7 +135,7 @@ def test_the_rails_fire_after_its_length_and_ahead_of_the_leases_end() -> None:
     assert {rail.name for rail in made} == set(names(run))
     assert {rail.at for rail in made} == {run.ends + AFTER_END, lease().closes - MARGIN}
     assert all(len(rail.name) <= 64 for rail in made)
-    assert all(kept(rail.name) for rail in made)
+    assert all(rail.name.startswith(KEPT) for rail in made)
     by_ec2 = [json.loads(rail.input) for rail in made if rail.target == AUTHORIZE]
     assert len(by_ec2) == 4
     assert {"GroupId": "sg-node", "IpPermissions": [NODE.permission()]} in by_ec2

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from lamplighter import clock
 from lamplighter.adapters.kubernetes import class_namespaces
-from lamplighter.application.failures import going_on
 from lamplighter.domain.classes.objects import LAB_LABEL, documents
 from lamplighter.domain.classes.target import ClassTarget, targets
 from lamplighter.errors import OutsideFailed, TryLater
@@ -38,9 +37,14 @@ def keep_classes(lab: "Lab", ledger: KnownLeases, connection: "Connection") -> d
     refusals: dict[str, Reason] = {}
     for target in wanted:
         name = target.terms.namespace
-        with going_on(failures, f"namespace {name}"):
+        try:
             if refusal := _keep(lab, target, connection):
                 refusals[name] = refusal
+        except OutsideFailed as error:
+            failures.append(f"namespace {name}: {error}")
+            # A server that does not answer for one namespace would be waited for by each of the others.
+            if not error.answered:
+                break
     if failures:
         raise OutsideFailed("; ".join(failures))
     if _targets(lab, ledger) != wanted:

@@ -131,9 +131,17 @@ def _note_gpus(
 def _note_seats(
     guard_services: GuardServices, facts: PoolFacts, nodes: "Sequence[NodeFacts]", seen: SeenGpus
 ) -> None:
-    """Count the seats that are held for each lease of a window with seats, by its part of the nodes."""
+    """Count the seats that are held for each lease of a window with seats, by its part of the nodes.
+
+    Where a GPU serves other numbers of people than it is offered to pods, pods do not tell the seats.
+    """
     lab, ledger, leases = guard_services.capacity.lab, guard_services.capacity.ledger, facts.target.in_force
-    seated = [lease for lease in leases if lab.seats_of(lease.window) is not None]
+    seated = [
+        lease
+        for lease in leases
+        if lab.seats_of(lease.window) is not None
+        and lab.seats_per_gpu(facts.pool, lease.window) == lab.shares_of_gpu(facts.pool, lease.window)
+    ]
     if not seated:
         return
     from lamplighter.domain.billing.gpu_hours import part  # noqa: PLC0415 -- few labs have seats

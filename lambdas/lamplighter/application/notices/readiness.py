@@ -23,11 +23,13 @@ def announce_readiness(run: Mapping[str, object], notice_services: NoticeService
     """Send the notice of the last check, if its grade or its findings differ from what people were told before."""
     ledger, now = notice_services.ledger, notice_services.now()
     readiness = ledger.readiness(str(run.get("lease")))
-    if readiness is None or readiness.opens <= now:
+    lease = readiness and ledger.lease(readiness.pool, readiness.lease)
+    if readiness is None or lease is None or readiness.opens <= now or lease.opens != readiness.opens:
         return {"announced": False, "kind": None}
     trail = ledger.audit(readiness.pool, readiness.opens - FIRST)
     before = [one.details for one in trail if (one.kind, one.lease) == (READINESS, readiness.lease)]
-    changed = is_news(readiness, before[-1] if before else None)
+    last = before[-1] if before else None
+    changed = is_news(readiness, last)
     if not before and not changed:
         return {"announced": False, "kind": None}
     said = Announcement(READINESS, readiness.subject, readiness.text)
@@ -39,7 +41,7 @@ def announce_readiness(run: Mapping[str, object], notice_services: NoticeService
         readiness.subject,
         readiness.text,
         readiness.lease,
-        details=readiness.told,
+        details=readiness.told(last),
     )
     clock = clock_and_date(notice_services.texts, notice_services.zone)
     notice = notification.of(notice_services.lab.name, readiness.pool, said, notice_services.texts, clock)

@@ -125,7 +125,7 @@ def plan_all(planner_services: PlannerServices) -> dict[str, object]:
         for lease in known[pool]
         for name in names_of(lease.id, workflow_arns)
     }
-    stale = [name for name in present if name not in wanted_names and not kept(name)]
+    stale = [name for name in present if name not in wanted_names and not kept(name, workflow_arns)]
     stale = stale if known.keys() == lab.pools.keys() else []
     planner_services.lease_services.windows.delete(stale)
     planner_notices.do_not_open(calendar.skipped, failures)

@@ -33,6 +33,11 @@ def profiles(instance_type: str) -> dict[str, dict[str, int]]:
     return _models()[known] if known else {}
 
 
+def kinds() -> frozenset[str]:
+    """Every kind of slice."""
+    return frozenset(kind for profiles in _models().values() for made in profiles.values() for kind in made)
+
+
 def families() -> list[str]:
     """The families whose GPUs can be cut."""
     return list(_document()["families"])

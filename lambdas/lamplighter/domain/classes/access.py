@@ -6,7 +6,16 @@ rights name the objects, and an admission policy the namespaces: those of the la
 
 from collections.abc import Mapping, Sequence
 
-from lamplighter.domain.classes.objects import LAB_LABEL, NAME, RBAC, ROLE, Document
+from lamplighter.domain.classes.objects import (
+    BASELINE,
+    CRITICAL,
+    LAB_LABEL,
+    NAME,
+    POD_SECURITY,
+    RBAC,
+    ROLE,
+    Document,
+)
 from lamplighter.domain.classes.target import classes
 from lamplighter.lab.model import Lab
 
@@ -28,7 +37,7 @@ def documents(lab: Lab) -> list[Document]:
     name = f"{lab.name}-classes"
     rules = [
         _rule("", ["namespaces"], ["get", *_WRITES], namespaces),
-        _rule("", ["resourcequotas", "limitranges"], _WRITES, [NAME]),
+        _rule("", ["resourcequotas", "limitranges"], _WRITES, [NAME, CRITICAL]),
         _rule(RBAC, ["rolebindings"], _WRITES, [NAME]),
         # The right to give people this one role, without having it.
         _rule(RBAC, ["clusterroles"], ["bind"], [ROLE]),
@@ -58,7 +67,9 @@ def _policy(lab: Lab, namespaces: Sequence[str]) -> Document:
     """Our group writes in namespaces of this lab alone, and takes over none that somebody else made."""
     listed = "[" + ", ".join(f"'{name}'" for name in namespaces) + "]"
     ours = f"metadata.?labels[?'{LAB_LABEL}'].orValue('') == '{lab.name}'"
-    of_namespace = f"object.{ours} && (oldObject == null || oldObject.{ours})"
+    # Without the label, pods in a namespace that it may give people to could take over their node.
+    baseline = f"object.metadata.?labels[?'{POD_SECURITY}'].orValue('') == '{BASELINE}'"
+    of_namespace = f"{baseline} && object.{ours} && (oldObject == null || oldObject.{ours})"
     inside = f"request.namespace in {listed} && namespaceObject.{ours}"
     return {
         "failurePolicy": "Fail",

@@ -1,6 +1,7 @@
 """The objects of Kubernetes in a class's namespace, whole, for server-side apply.
 
-Without seats the quota is zero: nothing new starts, and what is there stays until its node goes or its owner ends it.
+Without seats the quota is zero: nothing new is made, and what is there stays until its node goes or its owner ends it.
+A pod that waits for a node stays too (https://kubernetes.io/docs/concepts/policy/resource-quotas/).
 """
 
 import re
@@ -15,11 +16,35 @@ NAME = "lamplighter-class"
 """Of each object of ours in a class's namespace."""
 LAB_LABEL = "lamplighter/lab"
 """The label by which a namespace is a lab's. Whoever administers the cluster may give it to a namespace of theirs."""
+POD_SECURITY, BASELINE = "pod-security.kubernetes.io/enforce", "baseline"
+CRITICAL = "lamplighter-class-critical"
+"""A quota of no pod with the priority of the system, which would evict the pods of another class (Kubernetes 76310)."""
 ROLE = "edit"
 TWICE = ("cpu", "memory")
 """What a container requests and what it is limited to are counted apart."""
 RBAC = "rbac.authorization.k8s.io"
 _NUMBER = re.compile(r"[0-9.]+")
+
+
+_NONE_CRITICAL: Document = {
+    "hard": {"pods": "0"},
+    "scopeSelector": {
+        "matchExpressions": [
+            {
+                "scopeName": "PriorityClass",
+                "operator": "In",
+                "values": ["system-cluster-critical", "system-node-critical"],
+            }
+        ]
+    },
+}
+_CLOSED = {
+    "pods": "0",
+    "persistentvolumeclaims": "0",
+    "services.loadbalancers": "0",
+    "services.nodeports": "0",
+}
+"""What costs money or runs, and a quota may not name: after a close nothing of it is made."""
 
 
 def documents(lab: str, target: ClassTarget) -> list[tuple[str, Document]]:
@@ -37,6 +62,7 @@ def documents(lab: str, target: ClassTarget) -> list[tuple[str, Document]]:
     return [
         _namespace(lab, target.terms.namespace),
         _object(target, "v1", "ResourceQuota", {"spec": {"hard": hard(target)}}),
+        _object(target, "v1", "ResourceQuota", {"spec": _NONE_CRITICAL}, CRITICAL),
         _object(target, "v1", "LimitRange", {"spec": {"limits": [default]}}),
         _object(target, f"{RBAC}/v1", "RoleBinding", {"roleRef": role, "subjects": subjects}),
     ]
@@ -50,7 +76,7 @@ def namespace_path(name: str) -> str:
 def hard(target: ClassTarget) -> dict[str, str]:
     """The entries of the quota: the seats' share of each key; GPUs of every resource by the seats that have it."""
     seats = target.seats
-    entries: dict[str, str] = {} if seats else {"pods": "0"}
+    entries: dict[str, str] = {} if seats else dict(_CLOSED)
     for key, amount in target.terms.quota_per_seat.items():
         for entry in (f"requests.{key}", f"limits.{key}") if key in TWICE else (key,):
             entries[entry] = times(amount, seats)
@@ -68,18 +94,20 @@ def times(quantity: str, count: int) -> str:
 
 def _namespace(lab: str, name: str) -> tuple[str, Document]:
     # No pod of the class may take over its node.
-    labels = {LAB_LABEL: lab, "pod-security.kubernetes.io/enforce": "baseline"}
+    labels = {LAB_LABEL: lab, POD_SECURITY: BASELINE}
     body: Document = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}}
     return namespace_path(name), body
 
 
-def _object(target: ClassTarget, version: str, kind: str, rest: Mapping[str, object]) -> tuple[str, Document]:
+def _object(
+    target: ClassTarget, version: str, kind: str, rest: Mapping[str, object], name: str = NAME
+) -> tuple[str, Document]:
     where = target.terms.namespace
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     body: Document = {
         "apiVersion": version,
         "kind": kind,
-        "metadata": {"name": NAME, "namespace": where},
+        "metadata": {"name": name, "namespace": where},
         **rest,
     }
-    return f"{root}/namespaces/{where}/{kind.lower()}s/{NAME}", body
+    return f"{root}/namespaces/{where}/{kind.lower()}s/{name}", body

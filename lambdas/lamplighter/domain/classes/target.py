@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from lamplighter.domain.gpu.sharing import resources
+from lamplighter.domain.gpu.sharing import all_resources, resources
 from lamplighter.domain.leases.lease import Lease
-from lamplighter.domain.pool.target import first_open
+from lamplighter.domain.pool.nodes import EFA_RESOURCE
 from lamplighter.lab.classes import WindowClass
 from lamplighter.lab.model import Lab
 
@@ -21,7 +21,7 @@ class ClassTarget:
     terms: WindowClass
     seats: int
     gpus: Mapping[str, int]
-    """Every resource of GPUs that the lab offers; 0 for one that no running lease of the class offers."""
+    """Every resource of GPUs; 0 for one that no running lease of the class offers."""
 
 
 def classes(lab: Lab) -> dict[str, WindowClass]:
@@ -31,11 +31,13 @@ def classes(lab: Lab) -> dict[str, WindowClass]:
 
 def targets(lab: Lab, leases: Iterable[Lease], at: datetime) -> list[ClassTarget]:
     """The target of each class of the lab, from all leases of all its pools."""
-    running = [lease for lease in leases if lease.in_force(at)]
+    known = list(leases)
+    running = [lease for lease in known if lease.in_force(at)]
     windows = {window.name: window for window in lab.windows}
-    offered = {
-        name for pool in lab.pools for window in (None, *windows) for name in resources(lab, pool, window)
-    }
+    # A quota limits what it names: the cluster may have GPUs of other labs.
+    offered = all_resources() | (
+        frozenset() if any(pool.efa for pool in lab.pools.values()) else {EFA_RESOURCE}
+    )
     made = []
     for namespace, terms in classes(lab).items():
         seats, gpus = 0, dict.fromkeys(sorted(offered), 0)
@@ -44,9 +46,13 @@ def targets(lab: Lab, leases: Iterable[Lease], at: datetime) -> list[ClassTarget
             if window is None or window.class_ is None or window.class_.namespace != namespace:
                 continue
             seats += window.seats or 0
-            # The pool offers its GPUs as its first open lease asks.
-            first = first_open([other for other in running if other.pool == lease.pool], at)
-            for name in resources(lab, lease.pool, first.window if first else None):
+            # A node offers its GPUs as the pool's first open lease asked when the node was labelled.
+            beside = [
+                one
+                for one in known
+                if one.pool == lease.pool and one.opens <= at and one.closes > lease.opens
+            ]
+            for name in {name for one in beside for name in resources(lab, lease.pool, one.window)}:
                 gpus[name] += window.seats or 0
         made.append(ClassTarget(terms, seats, gpus))
     return made

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from lamplighter.domain.calendar.course import Course
 from lamplighter.domain.classes.target import classes
-from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.leases.lease import Lease, LeaseState
 from lamplighter.lab.model import Lab
 from lamplighter.lab.windows import Window
 from lamplighter.values import zones
@@ -31,7 +31,9 @@ def unused(
     for namespace, terms in classes(lab).items():
         windows = [one for one in lab.windows if one.class_ and one.class_.namespace == namespace]
         names = {window.name for window in windows}
-        of_class = [lease for lease in known if lease.window in names]
+        of_class = [
+            lease for lease in known if lease.window in names and lease.state is not LeaseState.REFUSED
+        ]
         last = max(of_class, key=attrgetter("closes"), default=None)
         if last is None or last.closes + terms.kept > at:
             continue

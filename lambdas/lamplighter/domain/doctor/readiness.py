@@ -73,10 +73,19 @@ class Readiness:
         """The findings that nothing else tells people."""
         return tuple(one for one in self.findings if one.check not in TOLD_ELSEWHERE)
 
-    @property
-    def told(self) -> Mapping[str, str]:
-        """What two checks must share for the second one to be no news."""
-        return {"grade": _worst(self.news), "findings": " ".join(sorted({one.name for one in self.news}))}
+    def told(self, before: Mapping[str, str] | None = None) -> Mapping[str, str]:
+        """What two checks must share for the second one to be no news.
+
+        A finding of the one before that could not be read now is not over.
+        """
+        earlier = (before or {}).get("findings", "").split()
+        names = {one.name for one in self.news}
+        names |= {name for name in earlier if name.partition(":")[2].partition(":")[0] in self.unread}
+        grades = (Grade.NOT_READY, Grade.IN_DOUBT)
+        worst = next(
+            (grade for grade in grades if any(name.startswith(f"{grade}:") for name in names)), Grade.READY
+        )
+        return {"grade": worst, "findings": " ".join(sorted(names))}
 
     @property
     def text(self) -> Said:
@@ -97,7 +106,8 @@ def is_news(readiness: Readiness, before: Mapping[str, str] | None) -> bool:
     """Whether people are told: of the first check only bad news, then each change of grade or findings."""
     if before is None:
         return bool(readiness.news)
-    return readiness.told != {key: before.get(key) for key in readiness.told}
+    told = readiness.told(before)
+    return told != {key: before.get(key) for key in told}
 
 
 def _line(finding: ReadinessFinding) -> Reason:

@@ -150,13 +150,12 @@ def _quota(  # noqa: PLR0917
     # (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/ec2-capacity-blocks.html).
     if lab.pools[lease.pool].of_block:
         return
-    together = [(pool, count) for pool, count in _at_once(lease, leases) if not _of_block(lab, pool)]
     keys = _keys(facts, lab, lease.pool)
     if not keys:
         unread.add("quota")
     for key in keys:
         quota = facts.quotas.get(key)
-        needed = _needed(together, lab, facts, key)
+        needed = _most(lease, lab, facts, leases, key)
         if not isinstance(quota, int | float) or isinstance(window.used, Unread) or needed is None:
             unread.add("quota")
             continue
@@ -192,14 +191,21 @@ def _keys(facts: Facts, lab: Lab, pool: str) -> list[str]:
     return list(dict.fromkeys(key for key in keys if key is not None))
 
 
-def _at_once(lease: Lease, leases: Iterable[Lease]) -> list[tuple[str, int]]:
-    """The nodes of each pool at the busiest instant of the window, by pool."""
+def _most(lease: Lease, lab: Lab, facts: Facts, leases: Iterable[Lease], key: str) -> int | None:
+    """The vCPUs under a quota at the window's busiest instant; None where a type is not known."""
     near = [one for one in leases if _counts(one) and one.overlaps(lease.opens, lease.closes)]
-    near = [*(one for one in near if one.id != lease.id), lease]
+    near = [
+        one for one in (*(one for one in near if one.id != lease.id), lease) if not _of_block(lab, one.pool)
+    ]
     pools = sorted({one.pool for one in near})
-    instants = sorted({max(one.opens, lease.opens) for one in near})
-    busiest = max(instants, key=lambda at: taken_at(near, at))
-    return [(pool, taken_at((one for one in near if one.pool == pool), busiest)) for pool in pools]
+    most = 0
+    for at in {max(one.opens, lease.opens) for one in near}:
+        nodes = [(pool, taken_at((one for one in near if one.pool == pool), at)) for pool in pools]
+        needed = _needed(nodes, lab, facts, key)
+        if needed is None:
+            return None
+        most = max(most, needed)
+    return most
 
 
 def _counts(lease: Lease) -> bool:

@@ -6,6 +6,7 @@ ConfigMap, and lamplighter.application.cluster.nodes sets the labels.
 
 from collections.abc import Mapping, Sequence
 
+from lamplighter.data.gpu import mig
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.pool.nodes import NodeFacts
 from lamplighter.lab.gpu_settings import GpuSettings, Sharing, over
@@ -52,9 +53,18 @@ def resources(lab: Lab, pool: str, window: str | None) -> tuple[str, ...]:
     settings = lab.gpu_for(window)
     kinds = settings.kinds_of_slices(lab.pools[pool].instance_type)
     if kinds and mig_strategy(lab, settings) == "mixed":
-        # NVIDIA's plugin names 1g.10gb+me mig-1g.10gb.me: a resource has no plus.
-        return tuple(f"nvidia.com/mig-{kind.replace('+', '.')}" for kind in kinds)
+        return tuple(map(_slice, kinds))
     return (f"{GPU}.shared" if settings.shared and settings.shared.rename else GPU,)
+
+
+def all_resources() -> frozenset[str]:
+    """Every name by which Kubernetes may count GPUs."""
+    return frozenset({GPU, f"{GPU}.shared", *(_slice(kind) for kind in mig.kinds())})
+
+
+def _slice(kind: str) -> str:
+    # NVIDIA's plugin names 1g.10gb+me mig-1g.10gb.me: a resource has no plus.
+    return f"nvidia.com/mig-{kind.replace('+', '.')}"
 
 
 def sharings(lab: Lab) -> list[Sharing]:

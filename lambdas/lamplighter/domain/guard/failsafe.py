@@ -31,7 +31,8 @@ def failsafe(facts: PoolFacts) -> Iterator[Breach]:
                 Rule.FAILSAFE_LEFT, reason("guard.failsafe.left", pool=facts.pool), GuardAction.DISARM
             )
         return
-    if facts.staying == 0 and not facts.strays:
+    # Before the first node of a lease, too: nothing is ordered until the failsafe is due after it.
+    if facts.staying == 0 and not facts.strays and not facts.target.in_force:
         return
     soon = facts.now + FAILSAFE_MARGIN
     for wanted in facts.failsafe_wanted:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lamplighter.domain.calendar.changes import Pause
 from lamplighter.domain.leases.lease import OVER, Lease, LeaseState
 from lamplighter.domain.schedules.of_leases import MISSED_AFTER, opens_at, schedule_instants, unopened
-from lamplighter.domain.schedules.schedule import WorkflowArns, names_of
+from lamplighter.domain.schedules.schedule import LOOK, WorkflowArns, names_of
 from lamplighter.reasons.reason import Reason, Said, Sentences, reason
 
 KEPT = ("failsafe-", "curfew-", "experiment-")
@@ -62,9 +62,12 @@ class Drift(NamedTuple):
         return any(self)
 
 
-def kept(name: str) -> bool:
-    """Whether a schedule of the group belongs to something other than a lease."""
-    return name.startswith(KEPT)
+def kept(name: str, workflow_arns: WorkflowArns) -> bool:
+    """Whether a schedule of the group belongs to something other than a lease.
+
+    A lab that no longer checks its windows again has no right to delete what is left of that.
+    """
+    return name.startswith(KEPT) or (not workflow_arns.looks and name.startswith(LOOK))
 
 
 def drift(
@@ -77,7 +80,7 @@ def drift(
     now: datetime,
 ) -> Drift:
     """Compare a listing with the leases of every pool; `planned_at` is when the planner last ran."""
-    of_leases = [schedule for schedule in listed if not kept(schedule.name)]
+    of_leases = [schedule for schedule in listed if not kept(schedule.name, workflow_arns)]
     names = {schedule.name for schedule in of_leases}
     wanted = {
         name

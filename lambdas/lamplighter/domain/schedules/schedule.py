@@ -29,6 +29,7 @@ CLOSE_GOOD_FOR = timedelta(days=1)
 """A late close does no harm: the lease is over by then."""
 LONGEST_NAME = 80
 """Of an execution (https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html)."""
+LOOK = "look-"
 LONGEST_SCHEDULE = 64
 """Of a schedule's name (https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html)."""
 
@@ -178,7 +179,7 @@ def _warning(lease: str, ahead: timedelta) -> str:
 
 
 def _look(lease: str, ahead: timedelta) -> str:
-    return start_name(f"look-{ahead // timedelta(minutes=1)}-{lease}", LONGEST_SCHEDULE)
+    return start_name(f"{LOOK}{ahead // timedelta(minutes=1)}-{lease}", LONGEST_SCHEDULE)
 
 
 def open_command(lease: Lease) -> Command:

@@ -27,6 +27,10 @@ COUNTS = (
     "services.nodeports",
 )
 _COUNTED = re.compile(r"count/[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?")
+OURS_TOO = tuple(
+    f"count/{what}" for what in ("rolebindings.rbac.authorization.k8s.io", "limitranges", "resourcequotas")
+)
+_BYTES, _CORES = re.compile(r"[0-9.]+[KMGT]i?"), re.compile(r"[0-9.]+m?")
 _WHOLE = re.compile(r"[0-9]{1,9}")
 _ZERO = re.compile(r"[0.]+[a-zA-Z]*")
 # EKS gives an IAM user's ARN as a user name by default. A role's user name has `sts` and the name of its session.
@@ -79,8 +83,9 @@ def _people(people: ClassPeople, path: Path) -> Iterator[Misfit]:
         text = "has not exactly one of group and user; write group: NAME or user: NAME"
         yield Misfit(path, text, ((*path, "group"), (*path, "user")))
     for key, name in names:
-        if name.startswith("system:"):
-            text = f"is {shown(name)}, and Kubernetes keeps system: for its own; name a {key} of your people"
+        if name.startswith(("system:", "lamplighter:")):
+            whose = "Kubernetes keeps system:" if name.startswith("system:") else "a lab keeps lamplighter:"
+            text = f"is {shown(name)}, and {whose} for its own; name a {key} of your people"
             yield Misfit((*path, key), text)
         elif name != name.strip() or not name.isprintable():
             yield Misfit((*path, key), f"is {shown(name)}, write a name without blanks around it")
@@ -98,14 +103,32 @@ def _quota(terms: WindowClass, path: Path) -> Iterator[Misfit]:
         if key not in quota:
             yield Misfit(path, f"has no {key}; write what a seat may use of it", ((*path, key),))
     for key, amount in quota.items():
-        counted = key in COUNTS or _COUNTED.fullmatch(key) is not None
-        if "nvidia.com/" in key:
-            yield Misfit((*path, key), "counts GPUs, which the seats of the window do; leave it out")
-        elif not counted and key not in (*TWICE, *AMOUNTS):
-            known = (*TWICE, *AMOUNTS, *COUNTS)
-            otherwise = "; write cpu, memory, pods, requests.storage or count/jobs.batch"
-            yield Misfit((*path, key), f"is no key of a ResourceQuota{hint(key, known, otherwise)}")
-        elif counted and not _WHOLE.fullmatch(amount):
-            yield Misfit((*path, key), f"is {shown(amount)}, write a whole number")
-        elif key in TWICE and _ZERO.fullmatch(amount):
-            yield Misfit((*path, key), f"is {shown(amount)}, with which no pod starts; write more")
+        wrong = _key(key) or _amount(key, amount)
+        if wrong:
+            yield Misfit((*path, key), wrong)
+
+
+def _key(key: str) -> str | None:
+    """What is wrong with a key of the quota."""
+    if "nvidia.com/" in key:
+        return "counts GPUs, which the seats of the window do; leave it out"
+    if key in OURS_TOO:
+        return "counts what the lab writes there itself; leave it out"
+    known = (*TWICE, *AMOUNTS, *COUNTS)
+    if key in known or _COUNTED.fullmatch(key):
+        return None
+    otherwise = "; write cpu, memory, pods, requests.storage or count/jobs.batch"
+    return f"is no key of a ResourceQuota{hint(key, known, otherwise)}"
+
+
+def _amount(key: str, amount: str) -> str | None:
+    """What is wrong with the amount of a key that is right."""
+    if (key in COUNTS or _COUNTED.fullmatch(key)) and not _WHOLE.fullmatch(amount):
+        return f"is {shown(amount)}, write a whole number"
+    if key in {*TWICE, "pods", "count/pods"} and _ZERO.fullmatch(amount):
+        return f"is {shown(amount)}, with which no pod starts; write more"
+    if key == "memory" and not _BYTES.fullmatch(amount):
+        return f"is {shown(amount)}, write memory such as 12Gi or 512Mi"
+    if key == "cpu" and not _CORES.fullmatch(amount):
+        return f"is {shown(amount)}, write processors such as 3 or 500m"
+    return None

@@ -59,4 +59,13 @@ def _smaller(lab: Lab, name: str, other: str) -> str | None:
     if mine and theirs and min(theirs) < max(mine):
         fewer = f"is {other}, whose nodes have fewer GPUs ({min(theirs)}) than those of {name} ({max(mine)})"
         return f"{fewer}; name a pool whose nodes have at least {max(mine)}"
+    for window in lab.windows:
+        if window.seats is None or window.pool not in {name, None}:
+            continue
+        here, there = (lab.seats_a_node(one, window.name) for one in (name, other))
+        if here is not None and there is not None and there < here:
+            return (
+                f"is {other}, whose nodes have fewer seats ({there}) than those of {name} ({here}), and window"
+                f" {window.name} states seats; write seats_per_gpu there, or name another pool"
+            )
     return None

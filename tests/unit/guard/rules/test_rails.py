@@ -96,9 +96,12 @@ def test_a_shot_that_is_missing_late_early_or_wrong_is_armed_again(change: Any, 
     assert (breach.action, breach.reason) == (GuardAction.REARM, fault)
 
 
-def test_a_pool_without_nodes_or_strays_may_be_unarmed() -> None:
+def test_a_lease_has_its_failsafe_before_its_first_node_and_a_stray_as_well() -> None:
+    """No node is ordered until then."""
     facts = replace(pool(lease()), failsafe_found=())
 
+    assert [each.action for each in judge(failsafe, facts)] == [GuardAction.REARM]
+    facts = replace(facts, leases=())
     assert judge(failsafe, facts) == ()
     assert [each.action for each in judge(failsafe, seen(facts, instances=(instance("i-9"),)))] == [
         GuardAction.REARM

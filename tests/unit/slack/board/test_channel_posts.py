@@ -81,7 +81,7 @@ def test_what_a_check_before_a_window_found_is_told_with_what_to_do() -> None:
     finding = ReadinessFinding("add-ons", Grade.IN_DOUBT, said, advice)
     found = Readiness("evening-1", "gpu", "evening", "2026-11-20", EIGHT, EIGHT, (finding,))
     entry = Entry(
-        EIGHT, "gpu", "readiness", "doctor", found.subject, found.text, "evening-1", details=found.told
+        EIGHT, "gpu", "readiness", "doctor", found.subject, found.text, "evening-1", details=found.told()
     )
 
     [post] = calendar_posts([entry], LOOK)

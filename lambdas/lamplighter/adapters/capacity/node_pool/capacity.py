@@ -78,7 +78,9 @@ class NodePoolCapacity:
         if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
-            seen = neutral.with_named(seen, found, self._server_now())
+            # EC2 is enough where no claim was read: Kubernetes is not asked.
+            if not all(claim.instance for claim in seen.claims):
+                seen = neutral.with_named(seen, found, self._server_now())
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
@@ -119,6 +121,9 @@ class NodePoolCapacity:
             return None
         node_pool = self.node_pools.read(self._name(pool))
         if node_pool is None:
+            return None
+        # What somebody else's pods brought, and no lease, has no size of ours.
+        if size == 0 and maximum is None and not staying and sizing.never_sized(node_pool):
             return None
         if size > 0 and size >= seen.ordered:
             self._unlock(pool)

@@ -44,8 +44,9 @@ class Claims:
         return tuple(sorted(found, key=lambda claim: (str(claim.created), claim.name)))
 
     def every(self) -> tuple[Claim, ...]:
-        """Every claim of the cluster."""
-        return tuple(map(_claim, self._connection.list(PATH)))
+        """Every claim of the cluster. One of another cloud than EC2 hides none of the others."""
+        listed = self._connection.list(PATH)
+        return tuple(_claim(found) for found in listed if _of_ec2(found))
 
     def delete(self, claim: str) -> None:
         """Delete a claim: its controller drains the node and ends the instance. A deleted one is fine."""
@@ -118,6 +119,11 @@ def _claim(found: Object) -> Claim:
             trouble=_trouble(conditions),
         )
     )
+
+
+def _of_ec2(found: Object) -> bool:
+    provider = (found.get("status") or {}).get("providerID")
+    return not provider or str(provider).startswith("aws://")
 
 
 def _expires(created: datetime, life: timedelta | None) -> datetime | None:

@@ -98,7 +98,7 @@ def with_named(seen: Seen, instances: Iterable[Instance], now: datetime) -> Seen
 
     A claim that was read without its instance would make that instance a stray.
     """
-    of_claim = {instance.controller: instance.id for instance in instances}
+    of_claim = {instance.controller: instance.id for instance in instances if instance.alive}
     claims = tuple(
         claim if claim.instance else replace(claim, instance=of_claim.get(claim.name, ""))
         for claim in seen.claims

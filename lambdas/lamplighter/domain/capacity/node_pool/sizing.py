@@ -27,6 +27,11 @@ def ordered(node_pool: NodePool, claims: int) -> int:
     return max(node_pool.written_limit, claims)
 
 
+def never_sized(node_pool: NodePool) -> bool:
+    """Whether it is a dynamic one that the lab never sized."""
+    return not node_pool.static and node_pool.written_limit is None
+
+
 def maximum(node_pool: NodePool) -> int | None:
     """The most nodes that it may have; None where nobody has set a limit."""
     return node_pool.limit if node_pool.kept_limit is None else node_pool.kept_limit or None
