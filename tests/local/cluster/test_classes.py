@@ -11,7 +11,7 @@ from lamplighter.adapters.kubernetes import class_namespaces
 from lamplighter.adapters.kubernetes.connection import Connection, Forbidden
 from lamplighter.application.classes.keep import keep_classes
 from lamplighter.domain.classes import access
-from lamplighter.domain.classes.objects import LAB_LABEL, NAME
+from lamplighter.domain.classes.objects import CRITICAL, LAB_LABEL, NAME
 from lamplighter.domain.leases.lease import Lease
 from lamplighter.errors import TryLater
 from lamplighter.lab.model import Lab
@@ -27,6 +27,7 @@ CLASS = {
     "people": [{"group": STUDENTS}, {"user": "teacher@example.com"}],
     "quota_per_seat": {"cpu": "2", "memory": "4Gi", "services.loadbalancers": "0"},
 }
+PRIVILEGED = {LAB_LABEL: "lab", "pod-security.kubernetes.io/enforce": "privileged"}
 WINDOW = {"days": ["daily"], "start": "20:00", "end": "23:00", "seats": 2, "class": CLASS}
 LAB = Lab.model_validate(
     {
@@ -116,12 +117,14 @@ def test_a_class_opens_with_its_seats_and_closes_to_nothing(connection, admin, c
     assert done == {"seats": {SPACE: 2}, "refused": []}
     assert LAB_LABEL in admin.get(f"/api/v1/namespaces/{SPACE}")["metadata"]["labels"]
     quota = f"/api/v1/namespaces/{SPACE}/resourcequotas/{NAME}"
-    assert admin.get(quota)["spec"]["hard"] == {
+    hard = admin.get(quota)["spec"]["hard"]
+    assert {name: amount for name, amount in hard.items() if "nvidia.com" not in name or amount != "0"} == {
         "requests.cpu": "4",
         "limits.cpu": "4",
         "requests.memory": "8Gi",
         "limits.memory": "8Gi",
         "services.loadbalancers": "0",
+        "requests.vpc.amazonaws.com/efa": "0",
         SHARED: "2",
     }
     await_true(lambda: admin.get(quota).get("status", {}).get("hard"), "the quota is counted")
@@ -131,6 +134,14 @@ def test_a_class_opens_with_its_seats_and_closes_to_nothing(connection, admin, c
     await_true(lambda: admin.find(account), "the namespace has its service account")
     await_true(lambda: student.is_there(pods), "the binding acts")
 
+    # Another lab of the cluster may offer whole GPUs, and pods of the system evict those of others.
+    with pytest.raises(ApiError, match=r"exceeded quota: .*nvidia\.com/gpu"):
+        student.create(pods, _pod("whole", "nvidia.com/gpu"))
+    critical = _pod("critical")
+    critical["spec"]["priorityClassName"] = "system-node-critical"
+    with pytest.raises(ApiError, match=f"exceeded quota: {CRITICAL}"):
+        student.create(pods, critical)
+
     # A pod that asks for a GPU alone gets one seat's share of the rest.
     seat = student.create(pods, _pod("one"))
     assert seat is not None
@@ -139,8 +150,6 @@ def test_a_class_opens_with_its_seats_and_closes_to_nothing(connection, admin, c
     student.create(pods, _pod("two"))
     with pytest.raises(ApiError, match="exceeded quota"):
         student.create(pods, _pod("three"))
-    with pytest.raises(ApiError, match="exceeded quota"):
-        student.create(pods, _pod("whole", "nvidia.com/gpu"))
     for theirs in (
         f"/api/v1/namespaces/{SPACE}/resourcequotas",
         f"{RBAC}/namespaces/{SPACE}/rolebindings",
@@ -168,8 +177,8 @@ def test_a_class_opens_with_its_seats_and_closes_to_nothing(connection, admin, c
     assert {pod["metadata"]["name"] for pod in student.get(pods)["items"]} == {"one", "two"}
 
 
-def _pod(name: str, resource: str = "nvidia.com/gpu.shared", *, privileged: bool = False) -> Object:
-    container = {"name": "work", "image": "busybox", "resources": {"limits": {resource: "1"}}}
+def _pod(name: str, resource: str = "nvidia.com/gpu.shared", *, privileged: bool = False) -> dict[str, Any]:
+    container: dict[str, Any] = {"name": "work", "image": "busybox", "resources": {"limits": {resource: "1"}}}
     if privileged:
         container["securityContext"] = {"privileged": True}
     return {"metadata": {"name": name}, "spec": {"containers": [container]}}
@@ -234,6 +243,8 @@ def test_the_rights_end_at_the_labs_namespaces_and_its_objects(connection, admin
             f"{RBAC}/namespaces/{SPACE}/rolebindings/other",
             {**binding, "metadata": {"name": "other"}},
         ),
+        # It would let pods take over their node.
+        (f"/api/v1/namespaces/{SPACE}", {**elsewhere, "metadata": {"name": SPACE, "labels": PRIVILEGED}}),
         # The label is the lab's claim, and stays.
         (f"/api/v1/namespaces/{SPACE}", {**elsewhere, "metadata": {"name": SPACE}}),
     ]

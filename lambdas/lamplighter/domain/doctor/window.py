@@ -53,7 +53,7 @@ OPENS_ALL_THE_SAME = frozenset(
 """What preventing checks say of pools that open all the same, at least in part. A pool of one type needs its type."""
 GONE = "doctor.group-absent"
 NOT_FOUND = re.compile(r"\w*NotFound\b")
-"""What EKS calls a fault that no start of a node repairs: what the node group is made of is deleted."""
+"""What EKS calls a fault that no start of a node repairs: an image, a role or a template is deleted."""
 ONLY_OLD = "doctor.image-age"
 """The doctor's advice on an old image. Nodes start from it all the same."""
 ADDRESSES = 11
@@ -63,8 +63,8 @@ The CNI takes whole interfaces, so a node may take many more; in clusters with I
 """
 JOINING = ("cluster", "guard")
 """The functions that open and close a pool through the Kubernetes API, by the purpose of their roles."""
-OF_NODE_POOLS = ("nodegroups", "leases")
-"""Of a NodePool also those that write its size and move its launch bar."""
+BESIDES = ("nodegroups", "leases")
+"""Where a pool has claims, also those that write its size and move its launch bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +194,8 @@ def _keys(facts: Facts, lab: Lab, pool: str) -> list[str]:
 def _most(lease: Lease, lab: Lab, facts: Facts, leases: Iterable[Lease], key: str) -> int | None:
     """The vCPUs under a quota at the window's busiest instant; None where a type is not known."""
     near = [one for one in leases if _counts(one) and one.overlaps(lease.opens, lease.closes)]
-    near = [
-        one for one in (*(one for one in near if one.id != lease.id), lease) if not _of_block(lab, one.pool)
-    ]
+    near = [*(one for one in near if one.id != lease.id), lease]
+    near = [one for one in near if not _of_block(lab, one.pool)]
     pools = sorted({one.pool for one in near})
     most = 0
     for at in {max(one.opens, lease.opens) for one in near}:
@@ -269,7 +268,7 @@ def _entries(
     if isinstance(window.entries, Unread) or not isinstance(facts.caller, AwsIdentity):
         unread.add("access-entries")
         return
-    purposes = JOINING if lab.pools[lease.pool].has("group") else (*JOINING, *OF_NODE_POOLS)
+    purposes = (*JOINING, *BESIDES) if lab.pools[lease.pool].has("claims") else JOINING
     wanted = [f":role/{role_name(lab.name, lab.region, purpose)}" for purpose in purposes]
     # With a ConfigMap beside the entries, the nodes of an adopted cluster may be in that.
     if (

@@ -1,5 +1,6 @@
 """A controller that does not end what it was told to end: the guard sets a limit, ends it in EC2, and says why."""
 
+from copy import deepcopy
 from datetime import timedelta
 from typing import Any
 
@@ -12,6 +13,7 @@ from lamplighter.application.guard.proof import prove_zero
 from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.pool.drain import LEAVING
 from lamplighter.errors import OutsideFailed, TryLater
+from lamplighter.lab.model import Lab
 from tests.builders.leases import EIGHT
 from tests.unit.lab_on_moto import LabOnMoto
 from tests.unit.node_pool_on_moto import KARPENTERS, NODE_POOL, NodePoolOnMoto, deployment
@@ -77,6 +79,19 @@ def test_a_number_that_is_no_size_is_not_known(pool: NodePoolOnMoto, size: int) 
     pool.size(size)
     with pytest.raises(OutsideFailed, match=f"replicas is {size}"):
         pool.capacity.see("gpu")
+
+
+def test_a_dynamic_pool_of_somebody_else_that_no_lease_sized_is_left_alone(lab: LabOnMoto) -> None:
+    theirs = NodePoolOnMoto.on(lab)
+    pool = {"kind": "karpenter", "existing": "lab-gpu", "instance_type": "g5.xlarge", "max_nodes": 4}
+    theirs.lab = Lab.model_validate({"name": "lab", "cluster": {"existing": "lab"}, "pools": {"gpu": pool}})
+    spec = theirs.api.objects[NODE_POOL]["spec"]
+    del spec["replicas"]
+    before = deepcopy(spec)
+
+    closed(theirs)
+
+    assert theirs.api.objects[NODE_POOL]["spec"] == before
 
 
 def test_a_claim_born_during_the_order_of_zero_goes_with_the_next_sweep(pool: NodePoolOnMoto) -> None:

@@ -27,6 +27,7 @@ ENDS_AT = "karpenter.sh/nodeclaim-termination-timestamp"
 LIMITED = "lamplighter/ends-at"
 """The same instant again, where the lab set it: node repair sets ENDS_AT as well."""
 ZONE = "topology.kubernetes.io/zone"
+EC2 = "aws://"
 NOT_TRIED = "AwaitingReconciliation"
 
 
@@ -123,7 +124,7 @@ def _claim(found: Object) -> Claim:
 
 def _of_ec2(found: Object) -> bool:
     provider = (found.get("status") or {}).get("providerID")
-    return not provider or str(provider).startswith("aws://")
+    return not provider or str(provider)[: len(EC2)] == EC2
 
 
 def _expires(created: datetime, life: timedelta | None) -> datetime | None:
