@@ -48,6 +48,7 @@ OF_A_POOL: dict[str, object] = {
     "zones": [0, 1],
     "fallback": "other",
     "fallback_ask": True,
+    "seats_per_gpu": 4,
     "reservation": {**RESERVED, "reservation": "cr-89abcdef"},
     "reservation_type": {**RESERVED, "reservation_type": "capacity-block"},
 }
