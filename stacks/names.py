@@ -13,8 +13,6 @@ from lamplighter.domain.experiments.rails import PREFIX
 from lamplighter.values.role_name import role_name
 
 FAILSAFE, WINDOWS, RESTORES = "failsafe", "windows", "restores"
-LOOKS = "look-"
-"""Schedules of windows that a lab has only with `guard.look_again`."""
 SCHEDULES = {FAILSAFE: ("failsafe-",), WINDOWS: ("open-", "warn-", "close-"), RESTORES: (PREFIX,)}
 """By the role that schedules act with: how their names begin."""
 

@@ -81,7 +81,7 @@ def _nodes(found: Deployment, pool: str, nodes: int | None, seats: int | None) -
     """The number of nodes; as many as the seats need, by the pool's GPUs and how they are shared."""
     if seats is None:
         return nodes or 1
-    a_node = found.lab.seats_a_node(pool, None)
-    if a_node is None:
+    needed = found.lab.nodes_for(seats, pool, None)
+    if needed is None:
         raise BadInput(f"--seats: the GPUs of pool {pool} are not known, write --nodes")
-    return -(-seats // a_node)
+    return needed

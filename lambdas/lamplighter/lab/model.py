@@ -283,10 +283,13 @@ class Lab(Part):
     def nodes_of(self, window: Window) -> int:
         """The nodes a window opens with; as many as its seats need where it has seats."""
         pool = self.pool_of(window)
-        a_node = self.seats_a_node(pool, window.name) if window.seats is not None else None
-        if window.seats is not None and a_node is not None:
-            return -(-window.seats // a_node)
-        return window.nodes if window.nodes is not None else self.pools[pool].max_nodes
+        nodes = window.nodes if window.seats is None else self.nodes_for(window.seats, pool, window.name)
+        return self.pools[pool].max_nodes if nodes is None else nodes
+
+    def nodes_for(self, seats: int, pool: str, window: str | None) -> int | None:
+        """The nodes that so many people need; None where the GPUs of the pool's type are not known."""
+        a_node = self.seats_a_node(pool, window)
+        return None if a_node is None else -(-seats // a_node)
 
     def seats_of(self, window: str | None) -> int | None:
         """The seats that a window states; None for one that states none, and for a lease of none."""

@@ -16,11 +16,12 @@ from lamplighter.domain.capacity.node_pool.roles import adopted_locks, launching
 from lamplighter.domain.events.lab_event import source
 from lamplighter.domain.guard.node_pools.outside_instance import OWNED, OWNED_TAG, owns_the_cluster
 from lamplighter.domain.schedules.drift import KEPT
+from lamplighter.domain.schedules.schedule import LOOK
 from lamplighter.lab.model import Lab
 from lamplighter.values.lab_tag import LAB_TAG
 from stacks.constructs.capacity.kinds import rights
 from stacks.constructs.grants import Grants
-from stacks.names import LOOKS, SCHEDULES, WINDOWS, Names
+from stacks.names import SCHEDULES, WINDOWS, Names
 
 LEDGER_READS = ("dynamodb:GetItem", "dynamodb:Query")
 STREAM_READS = ("dynamodb:DescribeStream", "dynamodb:GetRecords", "dynamodb:GetShardIterator")
@@ -166,7 +167,7 @@ class Permissions:
         """Managing schedules of the lab's group: those of these roles, which alone they may have."""
         prefixes = [prefix for role in roles for prefix in SCHEDULES[role]]
         if WINDOWS in roles and self._lab.guard.look_again:
-            prefixes.append(LOOKS)
+            prefixes.append(LOOK)
         return [
             Grants(
                 [*SCHEDULE_WRITES, "scheduler:GetSchedule"],

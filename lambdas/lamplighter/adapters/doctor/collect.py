@@ -18,6 +18,7 @@ from lamplighter.adapters.doctor.cluster_versions import ClusterVersions
 from lamplighter.adapters.doctor.karpenter import KarpenterReading
 from lamplighter.adapters.doctor.other_nodes import OtherNodesReading
 from lamplighter.adapters.doctor.quotas import AccountQuotas, Zones
+from lamplighter.adapters.doctor.readable import read
 from lamplighter.adapters.doctor.slack_secret import SlackSecrets
 from lamplighter.adapters.doctor.spot_role import SpotRole
 from lamplighter.adapters.doctor.trails import Trails
@@ -37,7 +38,6 @@ from lamplighter.domain.doctor.facts import (
 from lamplighter.domain.doctor.karpenter_facts import KarpenterFacts
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.adoption import ExistingCluster
-from lamplighter.errors import LamplighterError
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 
@@ -72,7 +72,7 @@ class Examination:
 
     def facts(self) -> Facts:
         """All facts. It takes as long as the slowest read, at most about 10 seconds where nothing answers."""
-        who = _read(caller.who)
+        who = read(caller.who)
         if isinstance(who, NoAccess):
             return self._nothing(who, NOBODY)
         # After one call without an answer the others are not tried.
@@ -89,7 +89,7 @@ class Examination:
         with ThreadPoolExecutor(max_workers=12) as threads:
 
             def ask(call: Callable[[], T]) -> "Future[T | Unread]":
-                return threads.submit(_read, call)
+                return threads.submit(read, call)
 
             version = ask(bootstrap.version)
             held = {key: ask(partial(quotas.vcpus, code)) for key, code in self._quota_codes.items()}
@@ -103,12 +103,12 @@ class Examination:
             kept, followed = ask(self._prices), ask(self._courses)
             supported = ask(versions.supported)
             account = ask(self._zones(zones))
-            found = _read(lambda: adoption.cluster_if_there(lab.cluster_name))
+            found = read(lambda: adoption.cluster_if_there(lab.cluster_name))
             within = ask(lambda: _within(lab.cluster_name, found))
             karpenter = ask(lambda: _node_pools(node_pools, found, who.arn))
             beside = ask(lambda: _beside(others, found, groups))
-            nodes = {pool: _read(partial(self._group, adoption, zones, found, pool)) for pool in lab.pools}
-            offered = _read(lambda: zones.offering(self._types(nodes)))
+            nodes = {pool: read(partial(self._group, adoption, zones, found, pool)) for pool in lab.pools}
+            offered = read(lambda: zones.offering(self._types(nodes)))
             return Facts(
                 caller=who,
                 region=self._region,
@@ -197,7 +197,7 @@ class Examination:
             trails=why,
             slack=why if self._secret else None,
             prices={} if self._ledger is None else why,
-            courses=_read(self._courses),
+            courses=read(self._courses),
             reservations={pool: why for pool, _ in self._named()},
             karpenter=why if self._lab.pools_with("node pool") else None,
         )
@@ -235,11 +235,3 @@ def _beside(
     if isinstance(cluster, Unread):
         return cluster
     return () if cluster is None else others.of(cluster.name, pools)
-
-
-def _read(call: Callable[[], T]) -> T | Unread:
-    """The result of the call, or why it failed."""
-    try:
-        return call()
-    except LamplighterError as error:
-        return Unread(error.said)

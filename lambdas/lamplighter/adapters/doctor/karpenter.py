@@ -3,7 +3,6 @@
 Each read stands by itself. One that fails has the reason instead of its fact.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -14,6 +13,7 @@ from lamplighter.adapters.capacity.node_pool.claims import Claims
 from lamplighter.adapters.capacity.node_pool.karpenter import absent_kinds, controllers_of
 from lamplighter.adapters.capacity.node_pool.launch_bar import LaunchBar
 from lamplighter.adapters.capacity.node_pool.node_pools import NodePools
+from lamplighter.adapters.doctor.readable import read
 from lamplighter.adapters.doctor.spot_role import SpotRole
 from lamplighter.adapters.kubernetes import existing_node_pools
 from lamplighter.adapters.kubernetes.connection import Connection
@@ -28,7 +28,6 @@ from lamplighter.domain.doctor.karpenter_facts import (
 )
 from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.pool.node_pool_adoption import ExistingNodePool
-from lamplighter.errors import LamplighterError
 from lamplighter.lab.model import Lab
 
 if TYPE_CHECKING:
@@ -53,17 +52,17 @@ class KarpenterReading:
         """All facts; `caller_arn` names the account and the partition."""
         lab = self._lab
         of_karpenter = bool(lab.pools_with("karpenter"))
-        controllers = _read(lambda: controllers_of(connection)) if of_karpenter else ()
+        controllers = read(lambda: controllers_of(connection)) if of_karpenter else ()
         seen = () if isinstance(controllers, Unread) else controllers
         pools = {
-            pool: _read(partial(self._pool, connection, pool, caller_arn))
+            pool: read(partial(self._pool, connection, pool, caller_arn))
             for pool in lab.pools_with("node pool")
         }
         return KarpenterFacts(
             controllers=controllers,
-            absent_kinds=_read(lambda: tuple(absent_kinds(connection))) if of_karpenter else (),
-            queues={one.queue: _read(partial(exists, one.queue, self._sqs)) for one in seen if one.queue},
-            spot_role=_read(SpotRole(self._iam).exists) if any(map(_spot, pools.values())) else True,
+            absent_kinds=read(lambda: tuple(absent_kinds(connection))) if of_karpenter else (),
+            queues={one.queue: read(partial(exists, one.queue, self._sqs)) for one in seen if one.queue},
+            spot_role=read(SpotRole(self._iam).exists) if any(map(_spot, pools.values())) else True,
             pools=pools,
         )
 
@@ -75,10 +74,10 @@ class KarpenterReading:
         role = named or nodes_role(self._lab, pool) or ""
         return NodePoolFacts(
             found=found,
-            bar=_read(lambda: self._bar(connection, pool)),
-            access=_read(lambda: self._access(role, caller_arn)) if role else None,
+            bar=read(lambda: self._bar(connection, pool)),
+            access=read(lambda: self._access(role, caller_arn)) if role else None,
             role=role,
-            launching=_read(lambda: self._policies(launching)) if launching else None,
+            launching=read(lambda: self._policies(launching)) if launching else None,
         )
 
     def _bar(self, connection: Connection, pool: str) -> BarState:
@@ -123,11 +122,3 @@ class KarpenterReading:
 def _spot(found: NodePoolFacts | Unread) -> bool:
     pool: ExistingNodePool | None = found.found if isinstance(found, NodePoolFacts) else None
     return pool is not None and "spot" in pool.capacity_types
-
-
-def _read(call: Callable[[], T]) -> T | Unread:
-    """The result of the call, or why it failed."""
-    try:
-        return call()
-    except LamplighterError as error:
-        return Unread(error.said)

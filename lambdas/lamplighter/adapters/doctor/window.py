@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, outside
 from lamplighter.adapters.border import border
+from lamplighter.adapters.doctor.readable import read
 from lamplighter.data.instance_types import gpu_type, quota
 from lamplighter.domain.capacity.kinds import identity
-from lamplighter.domain.doctor.line import Unread
 from lamplighter.domain.doctor.window import WindowFacts
-from lamplighter.errors import LamplighterError, OutsideFailed
+from lamplighter.errors import OutsideFailed
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import reason
 
@@ -36,17 +36,8 @@ class WindowReading:
 
     def facts(self, lab: Lab) -> WindowFacts:
         """The facts; of each that AWS does not give, the reason."""
-        used: Mapping[str, int] | Unread
-        entries: frozenset[str] | Unread
-        try:
-            used = self.used([identity(lab, pool).tags for pool in lab.pools])
-        except LamplighterError as error:
-            used = Unread(error.said)
-        try:
-            entries = self.entries(lab.cluster_name)
-        except LamplighterError as error:
-            entries = Unread(error.said)
-        return WindowFacts(used, entries)
+        tags = [identity(lab, pool).tags for pool in lab.pools]
+        return WindowFacts(read(lambda: self.used(tags)), read(lambda: self.entries(lab.cluster_name)))
 
     def used(self, pools: Collection[Mapping[str, str]]) -> Mapping[str, int]:
         """vCPUs of running GPU instances that are in none of these pools, by the lab's keys for quotas."""

@@ -12,14 +12,14 @@ from lamplighter.domain.checks import ladder as checks
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import offer, unmet_offer
 from lamplighter.domain.pool.nodes import NodeFacts, PodFacts
-from lamplighter.domain.pool.target import first_open
+from lamplighter.domain.pool.target import first_opened
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.reason import Reason, Said, reason
 
 
 def wanted(run: Run, lab: Lab, now: datetime) -> tuple[Offer, Reason | None]:
     """The offer of the pool's GPUs, and why it is not the one that this run's lease asks for; None where it is."""
-    first = first_open(run.leases(), now)
+    first = first_opened(lease for lease in run.leases() if lease.in_force(now))
     mine = next((lease for lease in run.leases() if lease.id == run.lease), None)
     asked = offer(lab, run.pool, mine.window if mine else None)
     kept = offer(lab, run.pool, first.window if first else None)

@@ -146,14 +146,18 @@ def _note_seats(
         return
     from lamplighter.domain.billing.gpu_hours import part  # noqa: PLC0415 -- few labs have seats
 
-    known = [gpu_type(node.instance_type) for node in nodes]
-    gpus = sum(each.gpus if each else 1 for each in known) * seen.in_use / seen.of
+    gpus = sum(map(_gpus, nodes)) * seen.in_use / seen.of
     for lease in seated:
         mine = part(lease, leases, len(nodes))
         before = ledger.seat_use(facts.pool, lease.id)
         use = before.with_reading(round(seen.in_use * mine), gpus * mine, facts.now)
         if use != before:
             ledger.note_seat_use(lease, use, before)
+
+
+def _gpus(node: "NodeFacts") -> int:
+    known = gpu_type(node.instance_type)
+    return known.gpus if known else 1
 
 
 def _busy(
@@ -182,8 +186,7 @@ def _busy(
             if node.name in exporters and guard_services.waited_for_exporters < EXPORTER_SECONDS:
                 with guard_services.waiting_for_exporters():
                     text = gpu_metrics.read(connection, exporters[node.name])
-            known = gpu_type(node.instance_type)
-            readings.append((known.gpus if known else 1, busy_gpus(text or "")))
+            readings.append((_gpus(node), busy_gpus(text or "")))
         _note_use(guard_services, facts, readings)
         return any_busy(readings)
     return None

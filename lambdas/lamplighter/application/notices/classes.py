@@ -3,13 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lamplighter.application.notices.delivery import say_once
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.application.single_notice import once
-from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.granting.closing import failure
-from lamplighter.domain.notices import notification
 from lamplighter.domain.notices.announcement import Announcement
-from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.lab.notice_kinds import CLASS
 from lamplighter.reasons.document import read
 from lamplighter.reasons.reason import Reason, Said, paragraph, reason
@@ -27,22 +24,7 @@ def announce_classes(run: Mapping[str, object], notice_services: "NoticeServices
     announcement = _failed(done) or _left_alone(done, str(lease.get("window")), notice_services)
     if announcement is None:
         return {"announced": False, "kind": None}
-    now, texts = notice_services.now(), notice_services.texts
-    entry = Entry(
-        now,
-        pool,
-        "announced",
-        "notices",
-        announcement.subject,
-        announcement.text,
-        whose,
-        details={"notice": CLASS},
-    )
-    clock = clock_of_day(texts, notice_services.zone, now)
-    notice = notification.of(notice_services.lab.name, pool, announcement, texts, clock)
-    key = f"class-{command.id}"
-    told = once(notice_services.ledger, key, entry, lambda: notice_services.notices.say(notice))
-    return {"announced": told, "kind": CLASS}
+    return say_once(pool, announcement, whose, notice_services, f"class-{command.id}")
 
 
 def _failed(done: Mapping[str, object]) -> Announcement | None:

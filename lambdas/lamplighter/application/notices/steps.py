@@ -7,14 +7,13 @@ workflow: the ledger has it, and step Tell sends it later.
 from collections.abc import Mapping
 from datetime import datetime
 
-from lamplighter.adapters.aws.notices import Notices, Sent
+from lamplighter.adapters.aws.notices import Notices
 from lamplighter.application import environment, metrics
 from lamplighter.application.logs import logger
+from lamplighter.application.notices.delivery import entry_of, say_once, send
 from lamplighter.application.notices.services import NoticeServices
 from lamplighter.application.run import command_of, pool_of, result
-from lamplighter.application.single_notice import once
 from lamplighter.domain.audit import trail
-from lamplighter.domain.audit.entry import Entry
 from lamplighter.domain.audit.findings import findings
 from lamplighter.domain.checks.gpu_proof import GpuProof
 from lamplighter.domain.commands.command import WHOLE_LAB, Command, Verb
@@ -26,7 +25,6 @@ from lamplighter.domain.leases.terms import terms as terms_of
 from lamplighter.domain.notices import announcement, notification
 from lamplighter.domain.notices import opening as announcement_opening
 from lamplighter.domain.notices.announcement import Announcement
-from lamplighter.domain.notices.phrases import clock_of_day
 from lamplighter.domain.pool.pool import Phase
 from lamplighter.errors import BadInput, LamplighterError
 from lamplighter.lab.notice_kinds import UNFILLED
@@ -259,8 +257,8 @@ def _lease(pool: str, found: Mapping[str, object], notice_services: NoticeServic
 def _say(
     pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
 ) -> dict[str, object]:
-    sent = _send(pool, said, notice_services)
-    notice_services.ledger.append_audit(_entry(pool, said, lease, notice_services, sent=sent))
+    sent = send(pool, said, notice_services)
+    notice_services.ledger.append_audit(entry_of(pool, said, lease, notice_services, sent=sent))
     return {"announced": sent == "yes", "kind": said.kind}
 
 
@@ -268,34 +266,4 @@ def _say_once(
     pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices
 ) -> dict[str, object]:
     """The same, once for a lease, however many runs come to it."""
-    entry = _entry(pool, said, lease, notice_services, free=said.free)
-    key = f"{said.kind}-{lease}"
-    told = once(notice_services.ledger, key, entry, lambda: _send(pool, said, notice_services))
-    return {"announced": told, "kind": said.kind}
-
-
-def _send(pool: str, said: Announcement, notice_services: NoticeServices) -> Sent:
-    """Send it in the lab's language, by the lab's clock."""
-    texts = notice_services.texts
-    clock = clock_of_day(texts, notice_services.zone, notice_services.now())
-    return notice_services.notices.say(notification.of(notice_services.lab.name, pool, said, texts, clock))
-
-
-def _entry(
-    pool: str, said: Announcement, lease: str | None, notice_services: NoticeServices, **details: str
-) -> Entry:
-    return Entry(
-        at=notice_services.now(),
-        pool=pool,
-        kind="warned" if said.kind == "warned" else "announced",
-        who="notices",
-        what=said.plain or said.subject,
-        why=said.text,
-        lease=lease,
-        details={
-            "notice": said.kind,
-            **said.refusal,
-            **({"move": said.move} if said.move else {}),
-            **details,
-        },
-    )
+    return say_once(pool, said, lease, notice_services, f"{said.kind}-{lease}", free=said.free)

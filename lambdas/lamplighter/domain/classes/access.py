@@ -4,22 +4,13 @@ RBAC cannot name the namespaces of a right that the whole cluster has, and the n
 rights name the objects, and an admission policy the namespaces: those of the lab's classes with the lab's label.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-from lamplighter.domain.classes.objects import (
-    BASELINE,
-    CRITICAL,
-    LAB_LABEL,
-    NAME,
-    POD_SECURITY,
-    RBAC,
-    ROLE,
-    Document,
-)
+from lamplighter.domain.classes.objects import BASELINE, CRITICAL, LAB_LABEL, NAME, POD_SECURITY, ROLE
 from lamplighter.domain.classes.target import classes
 from lamplighter.lab.model import Lab
+from lamplighter.values.kubernetes_rights import OURS, RBAC, Document, granted, rule
 
-_OURS = {"app.kubernetes.io/part-of": "lamplighter"}
 _ADMISSION = "admissionregistration.k8s.io/v1"
 _WRITES = ("create", "patch")
 
@@ -36,29 +27,17 @@ def documents(lab: Lab) -> list[Document]:
         return []
     name = f"{lab.name}-classes"
     rules = [
-        _rule("", ["namespaces"], ["get", *_WRITES], namespaces),
-        _rule("", ["resourcequotas", "limitranges"], _WRITES, [NAME, CRITICAL]),
-        _rule(RBAC, ["rolebindings"], _WRITES, [NAME]),
+        rule(["namespaces"], ["get", *_WRITES], group="", names=namespaces),
+        rule(["resourcequotas", "limitranges"], _WRITES, group="", names=[NAME, CRITICAL]),
+        rule(["rolebindings"], _WRITES, group=RBAC, names=[NAME]),
         # The right to give people this one role, without having it.
-        _rule(RBAC, ["clusterroles"], ["bind"], [ROLE]),
+        rule(["clusterroles"], ["bind"], group=RBAC, names=[ROLE]),
     ]
     return [
-        _object(f"{RBAC}/v1", "ClusterRole", name, {"rules": rules}),
+        *granted(name, None, group(lab), rules),
+        _object("ValidatingAdmissionPolicy", name, _policy(lab, namespaces)),
         _object(
-            f"{RBAC}/v1",
-            "ClusterRoleBinding",
-            name,
-            {
-                "roleRef": {"apiGroup": RBAC, "kind": "ClusterRole", "name": name},
-                "subjects": [{"apiGroup": RBAC, "kind": "Group", "name": group(lab)}],
-            },
-        ),
-        _object(_ADMISSION, "ValidatingAdmissionPolicy", name, {"spec": _policy(lab, namespaces)}),
-        _object(
-            _ADMISSION,
-            "ValidatingAdmissionPolicyBinding",
-            name,
-            {"spec": {"policyName": name, "validationActions": ["Deny"]}},
+            "ValidatingAdmissionPolicyBinding", name, {"policyName": name, "validationActions": ["Deny"]}
         ),
     ]
 
@@ -91,19 +70,10 @@ def _policy(lab: Lab, namespaces: Sequence[str]) -> Document:
     }
 
 
-def _rule(api: str, resources: Sequence[str], verbs: Sequence[str], names: Sequence[str]) -> Document:
-    return {
-        "apiGroups": [api],
-        "resources": list(resources),
-        "verbs": list(verbs),
-        "resourceNames": list(names),
-    }
-
-
 def _written(api: str, resources: Sequence[str]) -> Document:
     operations = ["CREATE", "UPDATE"]
     return {"apiGroups": [api], "apiVersions": ["*"], "operations": operations, "resources": list(resources)}
 
 
-def _object(version: str, kind: str, name: str, rest: Mapping[str, object]) -> Document:
-    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, "labels": _OURS}, **rest}
+def _object(kind: str, name: str, spec: Document) -> Document:
+    return {"apiVersion": _ADMISSION, "kind": kind, "metadata": {"name": name, "labels": OURS}, "spec": spec}

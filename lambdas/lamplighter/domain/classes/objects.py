@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 from lamplighter.domain.classes.target import ClassTarget
-
-Document = dict[str, object]
+from lamplighter.values.kubernetes_rights import RBAC, Document
 
 NAME = "lamplighter-class"
 """Of each object of ours in a class's namespace."""
@@ -22,7 +21,6 @@ CRITICAL = "lamplighter-class-critical"
 ROLE = "edit"
 TWICE = ("cpu", "memory")
 """What a container requests and what it is limited to are counted apart."""
-RBAC = "rbac.authorization.k8s.io"
 _NUMBER = re.compile(r"[0-9.]+")
 
 

@@ -3,7 +3,7 @@
 window.py makes one, the ledger keeps the last one of each window and date, and every plan shows it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -57,7 +57,7 @@ class Readiness:
     @property
     def grade(self) -> Grade:
         """The worst of its findings."""
-        return _worst(self.findings)
+        return _worst(one.grade for one in self.findings)
 
     @property
     def said(self) -> Reason:
@@ -81,11 +81,10 @@ class Readiness:
         earlier = (before or {}).get("findings", "").split()
         names = {one.name for one in self.news}
         names |= {name for name in earlier if name.partition(":")[2].partition(":")[0] in self.unread}
-        grades = (Grade.NOT_READY, Grade.IN_DOUBT)
-        worst = next(
-            (grade for grade in grades if any(name.startswith(f"{grade}:") for name in names)), Grade.READY
-        )
-        return {"grade": worst, "findings": " ".join(sorted(names))}
+        return {
+            "grade": _worst(name.partition(":")[0] for name in names),
+            "findings": " ".join(sorted(names)),
+        }
 
     @property
     def text(self) -> Said:
@@ -97,9 +96,8 @@ class Readiness:
     @property
     def subject(self) -> Reason:
         """The news in one line."""
-        return reason(
-            f"notice.readiness.subject.{_worst(self.news)}", window=self.window, date=self.date or "-"
-        )
+        worst = _worst(one.grade for one in self.news)
+        return reason(f"notice.readiness.subject.{worst}", window=self.window, date=self.date or "-")
 
 
 def is_news(readiness: Readiness, before: Mapping[str, str] | None) -> bool:
@@ -110,12 +108,12 @@ def is_news(readiness: Readiness, before: Mapping[str, str] | None) -> bool:
     return told != {key: before.get(key) for key in told}
 
 
-def _line(finding: ReadinessFinding) -> Reason:
+def _line(finding: ReadinessFinding) -> Said:
     if not finding.advice:
-        return reason("doctor.readiness.line", said=finding.said)
+        return finding.said
     return reason("doctor.readiness.line.advice", said=finding.said, advice=finding.advice)
 
 
-def _worst(findings: tuple[ReadinessFinding, ...]) -> Grade:
-    grades = {finding.grade for finding in findings}
-    return next((grade for grade in (Grade.NOT_READY, Grade.IN_DOUBT) if grade in grades), Grade.READY)
+def _worst(grades: Iterable[str]) -> Grade:
+    found = set(grades)
+    return next((grade for grade in (Grade.NOT_READY, Grade.IN_DOUBT) if grade in found), Grade.READY)

@@ -61,9 +61,8 @@ def target_at(leases: Iterable[Lease], at: datetime, max_nodes: int) -> Target:
     return Target(min(sum(lease.wanted for lease in in_force), max_nodes), tuple(in_force))
 
 
-def first_open(leases: Iterable[Lease], at: datetime) -> Lease | None:
-    """The lease whose settings a pool has: the first that opened of those in force."""
-    running = [lease for lease in leases if lease.in_force(at)]
+def first_opened(running: Iterable[Lease]) -> Lease | None:
+    """The lease whose settings a pool has: the first that opened of those that run."""
     return min(running, key=lambda lease: (lease.opens, lease.order, lease.id), default=None)
 
 

@@ -30,6 +30,7 @@ CLOSE_GOOD_FOR = timedelta(days=1)
 LONGEST_NAME = 80
 """Of an execution (https://docs.aws.amazon.com/step-functions/latest/apireference/API_StartExecution.html)."""
 LOOK = "look-"
+"""The prefix of schedules that a lab has only with `guard.look_again`."""
 LONGEST_SCHEDULE = 64
 """Of a schedule's name (https://docs.aws.amazon.com/scheduler/latest/APIReference/API_CreateSchedule.html)."""
 

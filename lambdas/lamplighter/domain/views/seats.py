@@ -7,6 +7,7 @@ from lamplighter.data import instance_types
 from lamplighter.domain.gpu.offer import Offer
 from lamplighter.domain.gpu.sharing import offer
 from lamplighter.domain.leases.lease import Lease
+from lamplighter.domain.pool.target import first_opened
 from lamplighter.lab.model import Lab
 from lamplighter.reasons.fields import from_odd_document
 
@@ -44,13 +45,13 @@ def seats(
     `kept` is how the leases' GPUs were offered, by the ledger. The settings are those of the lease that
     opened first, as when the nodes were labelled.
     """
-    if not leases:
+    first = first_opened(leases)
+    if first is None:
         return None
     counted = max((_seats(each) for each in kept), default=0)
     if counted:
         shown = from_odd_document(Offer, max(kept, key=_seats).get("offer"))
         return Seats(counted, shown, seen=True)
-    first = min(leases, key=lambda lease: (lease.opens, lease.order, lease.id))
     shall = offer(lab, pool, first.window)
     kind = instance_types.gpu_type(lab.pools[pool].instance_type)
     return Seats(shall.seats(nodes * kind.gpus), shall, seen=False) if kind else None

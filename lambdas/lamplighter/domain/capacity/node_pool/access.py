@@ -4,12 +4,13 @@ data/rbac.yaml has the rights that every lab needs. These name the lab's own obj
 for each lab. RBAC cannot narrow NodeClaims by their label: a right on them is one on every NodePool's.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lamplighter.domain.capacity.node_pool import controller
 from lamplighter.domain.capacity.node_pool.groups import Group
-from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, OURS, Document, parameter_name
+from lamplighter.domain.capacity.node_pool.launch_bar import NAMESPACE, parameter_name
+from lamplighter.values.kubernetes_rights import Document, granted, rule
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
 DEFINITIONS = ("nodepools.karpenter.sh", "nodeclaims.karpenter.sh", "ec2nodeclasses.karpenter.k8s.aws")
 """The kinds of object that Karpenter cannot work without."""
 
-_RBAC = "rbac.authorization.k8s.io"
-_KARPENTER = "karpenter.sh"
+_rule = partial(rule, group="karpenter.sh")
 
 
 def documents(lab: "Lab") -> list[Document]:
@@ -76,14 +76,14 @@ def documents(lab: "Lab") -> list[Document]:
     }
     return [
         document
-        for namespace, granted in (
+        for namespace, rights in (
             (None, in_the_cluster),
             (NAMESPACE, in_our_namespace),
             ("default", in_default),
             (controller.NAMESPACE, in_karpenters if _installs(lab) else {}),
         )
-        for group, rules in granted.items()
-        for document in _granted(f"{lab.name}-node-pools-{group.value}", namespace, group.of(lab.name), rules)
+        for group, rules in rights.items()
+        for document in granted(f"{lab.name}-node-pools-{group.value}", namespace, group.of(lab.name), rules)
     ]
 
 
@@ -111,27 +111,5 @@ def _installs(lab: "Lab") -> bool:
     return lab.cluster.karpenter is not None and not lab.cluster.karpenter.existing
 
 
-def _rule(
-    resources: Sequence[str], verbs: Sequence[str], *, group: str = _KARPENTER, names: Sequence[str] = ()
-) -> Document:
-    rule: Document = {"apiGroups": [group], "resources": list(resources), "verbs": list(verbs)}
-    return {**rule, "resourceNames": list(names)} if names else rule
-
-
 def _has_auto_mode(lab: "Lab") -> bool:
     return bool(lab.pools_with("auto mode"))
-
-
-def _granted(name: str, namespace: str | None, group: str, rules: Sequence[Document]) -> list[Document]:
-    """A role and its binding; without a namespace they are the cluster's."""
-    kind = "Role" if namespace else "ClusterRole"
-    metadata = {"name": name, "labels": OURS, **({"namespace": namespace} if namespace else {})}
-    role: Document = {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": metadata, "rules": list(rules)}
-    binding: Document = {
-        "apiVersion": f"{_RBAC}/v1",
-        "kind": f"{kind}Binding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name},
-        "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": group}],
-    }
-    return [role, binding]

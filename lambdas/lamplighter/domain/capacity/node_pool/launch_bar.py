@@ -11,15 +11,13 @@ from typing import TYPE_CHECKING
 from lamplighter.domain.capacity.node_pool.groups import Group
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 from lamplighter.domain.capacity.node_pool.probe import TYPE
+from lamplighter.values.kubernetes_rights import OURS, Document
 
 if TYPE_CHECKING:
     from lamplighter.lab.model import Lab
 
-Document = dict[str, object]
-
 NAMESPACE = "lamplighter"
 KEY = "notAfter"
-OURS = {"app.kubernetes.io/part-of": "lamplighter"}
 DRY_RUN_GROUPS = (Group.BAR, Group.DOCTOR, Group.GATEKEEPER)
 """The Kubernetes groups that read the bar back with a NodeClaim which the API server does not keep."""
 
