@@ -32,6 +32,7 @@ READ_SECONDS = 30
 # An import may have a word of its own: CDK takes both for a success.
 CREATED = {"CREATE_COMPLETE", "IMPORT_COMPLETE"}
 ROLLED_BACK = {"ROLLBACK_COMPLETE", "IMPORT_ROLLBACK_COMPLETE"}
+REVIEWED = "REVIEW_IN_PROGRESS"
 DENIED = "is not authorized to perform", "with an explicit deny"
 FUNCTION = "AWS::Lambda::Function"
 SOON = timedelta(hours=3)
@@ -134,11 +135,21 @@ class Account:
         self.call("cloudformation", "execute_change_set", name, **change)
 
     def delete_stack(self, name: str) -> None:
-        """Delete a stack and wait until it is gone. A stack that does not exist is gone."""
+        """Delete a stack and wait until it is gone. A stack that does not exist is gone.
+
+        CloudFormation may refuse while it still works on the stack, for a caller that was killed: that is awaited.
+        """
+        still = f"CloudFormation's work on the stack {name} ends"
+        self.until(still, timedelta(minutes=STACK_MINUTES), lambda: not self._at_work(name))
         if self._stack(name) is None:
             return
         self.call("cloudformation", "delete_stack", name, StackName=name)
         self.until(f"the stack {name} is deleted", timedelta(minutes=STACK_MINUTES), lambda: self._gone(name))
+
+    def _at_work(self, name: str) -> bool:
+        """A stack whose first change set was never executed waits for nothing."""
+        status = str((self._stack(name) or {}).get("StackStatus"))
+        return status != REVIEWED and status.endswith("IN_PROGRESS")
 
     def _gone(self, name: str) -> bool:
         found = self._stack(name)

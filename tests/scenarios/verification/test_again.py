@@ -6,7 +6,10 @@ import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import pytest
 
@@ -14,10 +17,14 @@ from local.aws.cloudformation import deployment
 from local.aws.cloudformation.deployment import Deployment
 from local.aws.cloudformation.kinds import Order, Physical
 from local.aws.cloudformation.registry import KINDS
+from local.aws.cloudformation.service import CloudFormation
+from local.aws.cloudformation.stack import Stack
+from local.clock_page import ClockPage
 from tests.account_recording.administrator import administrator
 from tests.local.conftest import Aws, embedded
 from tests.scenarios.command_line.commands import Command, commands
 from tests.scenarios.verification.test_verify import JOURNAL, THROWAWAY, patched
+from tests.steady.hang import HANG_SECONDS
 
 pytestmark = pytest.mark.long
 SECRET = "AWS::SecretsManager::Secret"
@@ -33,6 +40,7 @@ class Verified:
             **os.environ,
             **aws.environment(),
             **administrator(aws.embedded),
+            "LAMPLIGHTER_SLEEP": f"{aws.embedded.endpoint}{ClockPage.SLEEP}",
         }
 
     def begun(self, *words: str) -> Command:
@@ -66,6 +74,7 @@ def verified(tmp_path: Path) -> Iterator[Verified]:
     folder.mkdir()
     with embedded(tmp_path) as aws:
         aws.clock.hurry(True)
+        aws.embedded.server.page(ClockPage.PATH, ClockPage(aws.clock).answer)
         yield Verified(aws, folder)
 
 
@@ -134,4 +143,32 @@ def test_a_run_that_ends_early_leaves_nothing(verified: Verified, sent: int) -> 
     assert JOURNAL in verified.left()
 
     assert verified.verify("--resume")[0] == "passed"
+    assert verified.left() == []
+
+
+def test_a_stack_at_work_is_awaited_before_it_is_deleted(verified: Verified) -> None:
+    begun, killed, looks, goes_on = Event(), Event(), count(1), verified.aws.clock.event()
+    apply, find = Deployment.apply, CloudFormation._find
+
+    def held(of_stack: Deployment, *how: Any) -> None:
+        begun.set()
+        goes_on.wait()
+        apply(of_stack, *how)
+
+    def found(stacks: CloudFormation, name: str, **how: bool) -> Stack:
+        # Who deletes it after the first look is refused.
+        if killed.is_set() and next(looks) == 2:
+            goes_on.set()
+        return find(stacks, name, **how)
+
+    with patched(Deployment, "apply", held), patched(CloudFormation, "_find", found):
+        with verified.begun() as program:
+            assert begun.wait(HANG_SECONDS)
+            program.send_signal(signal.SIGKILL)
+            program.communicate()
+        killed.set()
+        try:
+            assert verified.verify("--resume")[0] == "passed"
+        finally:
+            goes_on.set()
     assert verified.left() == []
