@@ -45,6 +45,8 @@ COURSE = {"name": "course", "pool": "big", "nodes": 1, "calendar": ADDRESS}
 OF_WINDOWS = ("LEASE#late-", "LEASE#course", "COURSE#", "COMMAND#course")
 """What the planner makes: it finds only the windows of today, whose time is over an hour later."""
 TODAY = "2026-11-20"
+END = "18:40"
+"""A deploy whose steps wait, played four times, is over by then. Its planner would say that a window is missed."""
 GROUP_OF_PEOPLE = {
     "AutoScalingGroupName": "theirs", "MinSize": 0, "MaxSize": 1, "DesiredCapacity": 0, "Instances": [], "Tags": [],
     "LaunchTemplate": {"LaunchTemplateId": "lt-1", "Version": "1"},
@@ -59,7 +61,7 @@ class Answers:
 
     def __init__(self) -> None:
         lab = of_kinds(LAB, ("karpenter", "node-group"))
-        lab["windows"] = [*lab["windows"], COURSE]
+        lab["windows"] = [*({**window, "end": END} for window in lab["windows"]), COURSE]
         lab["guard"] = {**lab["guard"], "look_again": ["24h", "40m"]}
         self.world = World({**lab, "slack": {**lab["slack"], "channel": CHANNEL}}, START, 3)
         self._school = school(self.world.functions.cross)
