@@ -141,31 +141,35 @@ class Account:
         """
         still = f"CloudFormation's work on the stack {name} ends"
         self.until(still, timedelta(minutes=STACK_MINUTES), lambda: not self._at_work(name))
-        if self._stack(name) is None:
+        if not self._status(name):
             return
         self.call("cloudformation", "delete_stack", name, StackName=name)
         self.until(f"the stack {name} is deleted", timedelta(minutes=STACK_MINUTES), lambda: self._gone(name))
 
     def _at_work(self, name: str) -> bool:
         """A stack whose first change set was never executed waits for nothing."""
-        status = str((self._stack(name) or {}).get("StackStatus"))
+        status = self._status(name)
         return status != REVIEWED and status.endswith("IN_PROGRESS")
 
     def _gone(self, name: str) -> bool:
-        found = self._stack(name)
-        if found is not None and found["StackStatus"] == "DELETE_FAILED":
+        status = self._status(name)
+        if status == "DELETE_FAILED":
             raise Differs(
                 f"CloudFormation could not delete the stack {name}: {': '.join(self.failure(name))}"
             )
-        return found is None
+        return not status
 
     def _settled(self, name: str) -> dict[str, Any]:
         def settled() -> bool:
-            found = self._stack(name)
-            return found is not None and not found["StackStatus"].endswith("IN_PROGRESS")
+            status = self._status(name)
+            return bool(status) and not status.endswith("IN_PROGRESS")
 
         self.until(f"the stack {name} is complete", timedelta(minutes=STACK_MINUTES), settled)
         return self._stack(name) or {}
+
+    def _status(self, name: str) -> str:
+        """CloudFormation's word for it; empty where the stack does not exist."""
+        return str((self._stack(name) or {"StackStatus": ""})["StackStatus"])
 
     def _stack(self, name: str) -> dict[str, Any] | None:
         # A stack that does not exist has no code of its own.
