@@ -41,7 +41,10 @@ def test_a_shared_window_has_seats_and_leaves_the_operator_as_it_was(pool: Pool)
     assert {each["nvidia.com/gpu.replicas"] for each in labels} == {"4"}
     assert all(each["nvidia.com/gpu.product"].endswith("-SHARED") for each in labels)
     assert policy(pool)["spec"]["dcgmExporter"]["enabled"] is False
-    assert {name: amount for name, amount in quota(pool).items() if amount != "0"} == {
+    hard = quota(pool)
+    none_of = {name.partition("/")[0] for name, amount in hard.items() if amount == "0"}
+    assert none_of == {"requests.nvidia.com", "requests.vpc.amazonaws.com"}
+    assert {name: amount for name, amount in hard.items() if amount != "0"} == {
         "requests.cpu": "8",
         "limits.cpu": "8",
         "requests.memory": "16Gi",
