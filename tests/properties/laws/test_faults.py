@@ -83,6 +83,7 @@ BROKE = {
 #: Each broke a law where it began before the first lease.
 BROKE_EARLY = {
     "a list of claims without items: every leased node was a stray": Fault("kubernetes.GET v1", "empty"),
+    "claims that are no list: the same": Fault("kubernetes.GET v1", "types", "guard"),
     "a NodePool's size that reads 0: nobody ordered zero, and it was proven": BROKE[
         "a NodePool's size of 31 digits: the guard ordered as many nodes"
     ],

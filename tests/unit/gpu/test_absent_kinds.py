@@ -1,10 +1,14 @@
-"""A list of a kind that the cluster lacks is empty; a 404 for a kind that it has is no list, and nothing is gone."""
+"""A list of a kind that the cluster lacks is empty; a 404 for a kind that it has is no list, and nothing is gone.
+
+What comes in the place of a list is none either.
+"""
 
 import ssl
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -16,11 +20,15 @@ CLAIMS = "/apis/karpenter.sh/v1/nodeclaims"
 
 
 class Absent(BaseHTTPRequestHandler):
-    """An API server that finds nothing."""
+    """An API server that finds nothing, except lists with these items where there are any."""
+
+    items: ClassVar[str] = ""
 
     def do_GET(self) -> None:
         body = b'{"message": "the server could not find the requested resource"}'
-        self.send_response(404)
+        if self.items:
+            body = f'{{"kind": "List", "items": {self.items}}}'.encode()
+        self.send_response(200 if self.items else 404)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
@@ -54,6 +62,24 @@ def test_a_kind_that_the_cluster_has_is_not_empty_because_nobody_finds_it(connec
         connection.list("/api/v1/nodes")
     with pytest.raises(OutsideFailed, match="404"):
         connection.list(CLAIMS, served=True)
+
+
+@pytest.mark.parametrize("items", ["{}", '"none"', "7", "null"])
+def test_what_is_no_list_is_not_an_empty_one(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch, items: str
+) -> None:
+    monkeypatch.setattr(Absent, "items", items)
+
+    with pytest.raises(OutsideFailed, match="no list of items"):
+        connection.list(CLAIMS, served=True)
+
+
+def test_null_is_how_a_kind_of_the_core_may_write_that_it_has_none(
+    connection: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Absent, "items", "null")
+
+    assert connection.list("/api/v1/pods") == []
 
 
 @pytest.mark.parametrize("name", ["", "a/../b", "a?b", "a b", "ü"])

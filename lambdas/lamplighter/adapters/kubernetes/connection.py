@@ -154,8 +154,11 @@ class Connection:
                 raise self._failed("GET", path, str(NOT_FOUND))
             if not page:
                 return items
-            # A kind without objects has `items` all the same, null or empty.
-            items += page["items"] or []
+            listed = page["items"]
+            # A kind of the core without objects may have null; a custom resource always has a list.
+            if not isinstance(listed, list) and (served or listed is not None):
+                raise self._failed("GET", path, reason("gpu.kubernetes.no-list"))
+            items += listed or []
             token = (page.get("metadata") or {}).get("continue")
             if not token:
                 return items

@@ -15,7 +15,7 @@ from lamplighter.application.guard.sweep import sweep_all
 from lamplighter.domain.capacity.node_pool.kind import KARPENTER
 from lamplighter.errors import OutsideFailed
 from tests.unit.lab_on_moto import LEDGER
-from tests.unit.node_pool_on_moto import NodePoolOnMoto
+from tests.unit.node_pool_on_moto import CLAIMS, NodePoolOnMoto
 
 
 def test_a_claim_that_is_read_without_its_instance_makes_it_no_stray(pool: NodePoolOnMoto) -> None:
@@ -26,6 +26,32 @@ def test_a_claim_that_is_read_without_its_instance_makes_it_no_stray(pool: NodeP
     seen = pool.capacity.see("gpu")
 
     assert [member.instance for member in seen.members] == [each.id for each in seen.instances] == [instance]
+
+
+def test_an_instance_whose_claim_the_list_lacks_is_no_stray(pool: NodePoolOnMoto) -> None:
+    """A list may be half of itself. The claim is asked for by the name in Karpenter's tag."""
+    instance = pool.node()
+    pool.claim()["metadata"]["labels"].clear()
+
+    seen = pool.capacity.see("gpu")
+
+    assert [member.instance for member in seen.members] == [instance]
+
+
+@pytest.mark.parametrize("name", ["lab-gpu-gone", "lab-gpu-b", "x/../lab-gpu-a", ""])
+def test_an_instance_that_names_no_claim_of_its_own_is_a_stray(pool: NodePoolOnMoto, name: str) -> None:
+    """Whoever may tag instances hides none behind the claim of another one, and stops no reading."""
+    kept, stray = pool.node("b"), pool.node("a")
+    del pool.api.objects[f"{CLAIMS}/lab-gpu-a"]
+    boto3.client("ec2").create_tags(
+        Resources=[stray], Tags=[{"Key": "karpenter.sh/nodeclaim", "Value": name}]
+    )
+    pool.api.objects[f"{CLAIMS}/lab-gpu-b"]["metadata"]["labels"].clear()
+
+    members = [member.instance for member in pool.capacity.see("gpu").members]
+
+    assert stray not in members
+    assert members == [kept]
 
 
 def test_an_instance_that_ended_is_no_claim_s(pool: NodePoolOnMoto) -> None:

@@ -1,5 +1,6 @@
 """NodeClaims through the API server: reads those of a NodePool, ends chosen ones, and tries one as a dry run."""
 
+import re
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
@@ -29,6 +30,7 @@ LIMITED = "lamplighter/ends-at"
 ZONE = "topology.kubernetes.io/zone"
 EC2 = "aws://"
 NOT_TRIED = "AwaitingReconciliation"
+_NAME = re.compile("[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?")
 
 
 @border
@@ -43,6 +45,11 @@ class Claims:
         listed = self._connection.list(PATH, served=served, labelSelector=f"{LABEL}={node_pool}")
         found = {claim.name: claim for claim in map(_claim, listed)}.values()
         return tuple(sorted(found, key=lambda claim: (str(claim.created), claim.name)))
+
+    def named(self, name: str) -> Claim | None:
+        """One claim; None where the API server has none of this name, or where no claim can have such a name."""
+        found = self._connection.get(f"{PATH}/{name}") if _NAME.fullmatch(name) else {}
+        return _claim(found) if found else None
 
     def every(self) -> tuple[Claim, ...]:
         """Every claim of the cluster. One of another cloud than EC2 hides none of the others."""

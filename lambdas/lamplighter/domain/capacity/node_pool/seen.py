@@ -93,18 +93,31 @@ def member(claim: Claim, now: datetime) -> Member:
     return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits, overdue=overdue)
 
 
-def with_named(seen: Seen, instances: Iterable[Instance], now: datetime) -> Seen:
-    """With the instances that Karpenter's own tag gives to claims, after the node has joined.
+def without_claim(seen: Seen, instances: Iterable[Instance]) -> tuple[Instance, ...]:
+    """Living instances of which Karpenter's tag names a claim that was not listed. They may be strays."""
+    if seen.controller is None:
+        return ()
+    listed = {name for claim in seen.claims for name in (claim.name, claim.instance)}
+    return tuple(
+        instance
+        for instance in instances
+        if instance.alive and instance.controller and listed.isdisjoint((instance.id, instance.controller))
+    )
 
-    A claim that was read without its instance would make that instance a stray.
+
+def with_named(seen: Seen, unlisted: Iterable[Claim], instances: Iterable[Instance], now: datetime) -> Seen:
+    """With claims that were not listed, and with the instances that Karpenter's tag gives to claims.
+
+    Nodes that have joined have it. A claim that was not listed, or read without its instance, would make that instance
+    a stray.
     """
     of_claim = {instance.controller: instance.id for instance in instances if instance.alive}
     claims = tuple(
         claim if claim.instance else replace(claim, instance=of_claim.get(claim.name, ""))
-        for claim in seen.claims
+        for claim in (*seen.claims, *unlisted)
     )
     controller = seen.controller and replace(seen.controller, members=_members(claims, now))
-    return seen if claims == seen.claims else replace(seen, claims=claims, controller=controller)
+    return replace(seen, claims=claims, controller=controller)
 
 
 def _members(claims: Iterable[Claim], now: datetime) -> tuple[Member, ...]:
