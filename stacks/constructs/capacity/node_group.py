@@ -6,6 +6,7 @@ from stacks.names import Names
 
 SEEING = (
     "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "ec2:DescribeInstances",

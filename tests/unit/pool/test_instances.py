@@ -1,6 +1,8 @@
 """EC2's answer about an instance, above all when it stopped costing money, and how instances are terminated."""
 
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
 import boto3
 import botocore
@@ -8,6 +10,8 @@ import pytest
 from botocore.stub import Stubber
 
 from lamplighter.adapters.aws.capacity.instances import Instances
+from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
+from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
 from lamplighter.errors import OutsideFailed
 from tests.checkout import ROOT
 from tests.unit import aws_calls
@@ -104,6 +108,41 @@ def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_
 
     assert seen.tagged(POOL, "lab/lab-gpu") == ()
     assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made, "g5.xlarge")]
+
+
+@pytest.mark.parametrize(
+    "lost", [lambda group: group.pop("Instances"), lambda group: group["Instances"].clear()]
+)
+def test_an_instance_that_its_group_s_list_lacks_is_no_stray(
+    lab: LabOnMoto, lost: Callable[[dict[str, Any]], object]
+) -> None:
+    """A list may be half of itself: Auto Scaling is asked for the instance by its id."""
+    lab.scale(1)
+    asg = boto3.Session().client("autoscaling")
+
+    def lose(parsed: dict[str, Any], **_: object) -> None:
+        for group in parsed["AutoScalingGroups"]:
+            lost(group)
+
+    asg.meta.events.register("after-call.autoscaling.DescribeAutoScalingGroups", lose)
+    port = NodeGroupCapacity(lab.capacity.lab)
+    port.autoscaling = AutoScaling(asg)
+
+    seen = port.see("gpu")
+
+    assert [member.instance for member in seen.members] == [each.id for each in seen.alive] == lab.members
+
+
+def test_an_instance_that_left_its_group_is_a_stray(lab: LabOnMoto) -> None:
+    lab.scale(1)
+    [instance] = lab.members
+    boto3.client("autoscaling").detach_instances(
+        InstanceIds=[instance], AutoScalingGroupName=lab.group, ShouldDecrementDesiredCapacity=True
+    )
+
+    seen = NodeGroupCapacity(lab.capacity.lab).see("gpu")
+
+    assert ([each.id for each in seen.alive], seen.members) == ([instance], ())
 
 
 UNKNOWN = "i-0123456789abcdef0"

@@ -196,6 +196,16 @@ class AutoScaling:
         others = self.of_people if Filters == of_cluster else []
         return {"AutoScalingGroups": [*map(self._document, groups), *others]}
 
+    def describe_auto_scaling_instances(self, *, InstanceIds: list[str]) -> Json:
+        return {
+            "AutoScalingInstances": [
+                {**found, "AutoScalingGroupName": group.name}
+                for group in self._groups.groups.values()
+                for found in self._document(group)["Instances"]
+                if found["InstanceId"] in InstanceIds
+            ]
+        }
+
     def describe_scaling_activities(self, *, AutoScalingGroupName: str, NextToken: str = "") -> Json:
         activities = self._group(AutoScalingGroupName).activities
         first = int(NextToken or 0)

@@ -155,10 +155,10 @@ class Connection:
             if not page:
                 return items
             listed = page["items"]
-            # A kind of the core without objects may have null; a custom resource always has a list.
-            if not isinstance(listed, list) and (served or listed is not None):
+            # A kind without objects has an empty list: the API server's store never leaves it null.
+            if not isinstance(listed, list):
                 raise self._failed("GET", path, reason("gpu.kubernetes.no-list"))
-            items += listed or []
+            items += listed
             token = (page.get("metadata") or {}).get("continue")
             if not token:
                 return items

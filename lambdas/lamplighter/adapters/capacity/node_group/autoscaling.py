@@ -3,6 +3,7 @@
 Works while EKS is stuck in an update. Never raises a size.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lamplighter.adapters.aws.calls import client, error_code, outside
@@ -14,10 +15,16 @@ from lamplighter.domain.capacity.node_group.seen import member
 
 if TYPE_CHECKING:
     from mypy_boto3_autoscaling import AutoScalingClient
-    from mypy_boto3_autoscaling.type_defs import AutoScalingGroupTypeDef, InstanceTypeDef
+    from mypy_boto3_autoscaling.type_defs import (
+        AutoScalingGroupTypeDef,
+        AutoScalingInstanceDetailsTypeDef,
+        InstanceTypeDef,
+    )
 
 # DescribeScalingActivities gives at most 100 a page; ten pages are weeks of a busy lab.
 ACTIVITY_PAGES = 10
+INSTANCES_A_CALL = 50
+"""https://docs.aws.amazon.com/autoscaling/ec2/APIReference/API_DescribeAutoScalingInstances.html"""
 
 
 @border
@@ -45,6 +52,17 @@ class AutoScaling:
             # A page may be empty although more follow: filters apply to each page.
             found = [group for page in pages for group in page["AutoScalingGroups"]]
         return _group(found[0]) if found else None
+
+    def members(self, group: str, instances: Sequence[str]) -> tuple[Member, ...]:
+        """Those of these instances that are in the group, as Auto Scaling knows each by its own id."""
+        found: list[Member] = []
+        for first in range(0, len(instances), INSTANCES_A_CALL):
+            with outside("autoscaling:DescribeAutoScalingInstances", group):
+                listed = self._asg.describe_auto_scaling_instances(
+                    InstanceIds=list(instances[first : first + INSTANCES_A_CALL])
+                )["AutoScalingInstances"]
+            found += [_member(each) for each in listed if each["AutoScalingGroupName"] == group]
+        return tuple(found)
 
     def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
         """The group's latest activities, newest first, 100 a page; failures included."""
@@ -176,6 +194,6 @@ def _group(found: "AutoScalingGroupTypeDef", asked: str | None = None) -> Contro
     )
 
 
-def _member(found: "InstanceTypeDef") -> Member:
+def _member(found: "InstanceTypeDef | AutoScalingInstanceDetailsTypeDef") -> Member:
     instance = instance_id(found["InstanceId"])
     return checked(member(instance, found["AvailabilityZone"], found["LifecycleState"]))

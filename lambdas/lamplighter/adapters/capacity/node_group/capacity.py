@@ -66,6 +66,10 @@ class NodeGroupCapacity:
             tags = kinds.identity(self._lab, pool).tags
             found = self.instances.tagged(tags, f"{self._lab.cluster_name}/{name}")
             seen = neutral.with_parked(replace(seen, instances=found))
+            unlisted = neutral.unlisted(seen)
+            if unlisted and seen.controller is not None:
+                members = self.autoscaling.members(seen.controller.name, unlisted)
+                seen = neutral.with_members(seen, members)
         if Part.MAKE in parts and node_group is not None:
             seen = replace(seen, make=self._make(node_group))
         if Part.INTERRUPTIONS in parts and self._lab.pools[pool].spot:
