@@ -433,6 +433,14 @@ BREAKAGES = (
     ),
     Breakage(
         5,
+        "an ended instance whose state is no word of EC2 still runs",
+        f"{ADAPTERS}/aws/capacity/instances.py",
+        "    if state not in STATES or not _TYPE.fullmatch(kind):\n",
+        "    if False:\n",
+        tests="tests/unit/pool/test_instances.py",
+    ),
+    Breakage(
+        5,
         "an instance that its group's list lacks is a stray",
         f"{ADAPTERS}/capacity/node_group/capacity.py",
         "            if unlisted and seen.controller is not None:\n",

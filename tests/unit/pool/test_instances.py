@@ -20,6 +20,7 @@ from tests.unit.lab_on_moto import IMAGE, LabOnMoto
 LAUNCHED = datetime(2026, 12, 1, 8, 0, tzinfo=UTC)
 ENDED = datetime(2026, 12, 1, 8, 20, 18, tzinfo=UTC)
 
+ONE = {"InstanceId": "i-0abc", "InstanceType": "g5.xlarge", "LaunchTime": LAUNCHED}
 POOL = {"eks:kubernetes-node-pool-name": "lab-gpu", "eks:eks-cluster-name": "lab"}
 
 
@@ -34,12 +35,7 @@ POOL = {"eks:kubernetes-node-pool-name": "lab-gpu", "eks:eks-cluster-name": "lab
 def test_an_instance_has_cost_until_its_termination_began(state: str, ended: datetime | None) -> None:
     ec2 = boto3.client("ec2", region_name="ap-northeast-2")
     reason = "" if state == "running" else f"User initiated ({ENDED:%Y-%m-%d %H:%M:%S} GMT)"
-    instance = {
-        "InstanceId": "i-0abc",
-        "LaunchTime": LAUNCHED,
-        "State": {"Name": state},
-        "StateTransitionReason": reason,
-    }
+    instance = {**ONE, "State": {"Name": state}, "StateTransitionReason": reason}
     with Stubber(ec2) as stub:
         stub.add_response("describe_instances", {"Reservations": [{"Instances": [instance]}]})
         (found,) = Instances(ec2).tagged({"eks:nodegroup-name": "lab-ng-gpu"}, "lab/lab-ng-gpu")
@@ -49,8 +45,11 @@ def test_an_instance_has_cost_until_its_termination_began(state: str, ended: dat
 @pytest.mark.parametrize("reservation", [
     {},
     {"Instances": [{"LaunchTime": LAUNCHED, "State": {"Name": "terminated"}}]},
+    {"Instances": [ONE]},
+    {"Instances": [{**ONE, "State": {"Name": "ended?"}}]},
+    {"Instances": [{**ONE, "State": {"Name": "running"}, "InstanceType": "{}"}]},
 ])  # fmt: skip
-def test_half_of_an_answer_does_not_say_that_nothing_is_left(reservation: dict[str, object]) -> None:
+def test_an_answer_that_is_none_says_nothing_of_what_is_there(reservation: dict[str, object]) -> None:
     ec2 = boto3.client("ec2", region_name="ap-northeast-2")
     with Stubber(ec2) as stub:
         stub.add_response("describe_instances", {"Reservations": [reservation]})
@@ -61,7 +60,7 @@ def test_half_of_an_answer_does_not_say_that_nothing_is_left(reservation: dict[s
 def test_an_instance_that_is_listed_twice_is_one() -> None:
     """A lease of one node justifies it: as two, one of them would be a stray."""
     ec2 = boto3.client("ec2", region_name="ap-northeast-2")
-    running = {"InstanceId": "i-0abc", "LaunchTime": LAUNCHED, "State": {"Name": "running"}}
+    running = {**ONE, "State": {"Name": "running"}}
     with Stubber(ec2) as stub:
         stub.add_response("describe_instances", {"Reservations": [{"Instances": [running]}] * 2})
         assert len(Instances(ec2).tagged(POOL, "lab/lab-gpu")) == 1
@@ -76,7 +75,7 @@ def test_every_list_asks_for_the_instances_that_ec2_hides() -> None:
         return {"Filters": filters, "IncludeManagedResources": True}
 
     of_cluster = [{"kubernetes.io/cluster/lab": "owned"}, {"eks:eks-cluster-name": "lab"}]
-    hidden = {"InstanceId": "i-0abc", "LaunchTime": LAUNCHED, "State": {"Name": "running"}}
+    hidden = {**ONE, "State": {"Name": "running"}}
     with Stubber(ec2) as stub:
         for tags in (POOL, *of_cluster):
             answer = {"Reservations": [{"Instances": [hidden]}]}

@@ -30,6 +30,9 @@ TAKEN = (
 )
 """Codes of a Spot request whose instance EC2 takes or took
 (https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/spot-request-status.html)."""
+STATES = frozenset({"pending", "running", "shutting-down", "terminated", "stopping", "stopped"})
+"""https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceState.html"""
+_TYPE = re.compile(r"[a-z0-9-]{1,40}\.[a-z0-9-]{1,40}")
 NOT_FOUND = "InvalidInstanceID.NotFound"
 # "User initiated (2026-11-20 12:14:18 GMT)": only here EC2 says when an instance ended.
 _ENDED = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?:GMT|UTC)\)")
@@ -172,12 +175,15 @@ def _tags(found: "InstanceTypeDef") -> dict[str, str]:
 
 def _instance(found: "InstanceTypeDef", controller: str) -> Instance:
     tags = _tags(found)
-    state = found.get("State", {}).get("Name", "pending")
+    state, kind = found["State"]["Name"], found["InstanceType"]
+    if state not in STATES or not _TYPE.fullmatch(kind):
+        # An ended one that seems to run would be a stray, and one of another type is removed.
+        raise ValueError(f"no instance has the state {state[:80]!r} and the type {kind[:80]!r}")
     ended = _ENDED.search(found.get("StateTransitionReason", ""))
     return checked(
         Instance(
             id=instance_id(found["InstanceId"]),
-            type=found.get("InstanceType", ""),
+            type=kind,
             zone=found.get("Placement", {}).get("AvailabilityZone", ""),
             state=state,
             launched=found["LaunchTime"],
