@@ -13,7 +13,7 @@ import pytest
 from tests.lengths import SEED
 from tests.properties.histories import histories
 from tests.world.fault_story import RESERVED, Evening, names_of
-from tests.world.faults import Fault, kinds
+from tests.world.faults import DISTORTIONS, Fault, kinds
 
 KINDS_OF_POOLS = (
     ("karpenter", "node-group"), ("node-group", "node-group"), ("auto-mode", "karpenter"), (RESERVED, "karpenter"),
@@ -47,7 +47,9 @@ def evening(number: int, of: int) -> Evening:
 
 def _fault(function: str, call: str, chance: random.Random) -> Fault:
     of = chance.choice(((), (), names_of("big"), names_of("gpu")))
-    return Fault(call, chance.choice(kinds(call)), chance.choice((None, function)), of)
+    # A call fails in many ways, and lies in few: those have broken most laws.
+    kind = chance.choice((DISTORTIONS, kinds(call))[chance.randrange(2)])
+    return Fault(call, kind, chance.choice((None, function)), of)
 
 
 #: What broke a law once, or would without a fence, each while two pools had a lease.
