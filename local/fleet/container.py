@@ -12,6 +12,8 @@ from local.kubernetes.api import Object
 
 _NOT_STARTED = 128
 """The kubelet's exit status for a container whose start failed."""
+NEVER = "1970-01-01T00:00:00Z"
+"""What the kubelet writes for the start of a container that never started: its runtime gives it none."""
 _BACK_OFF = (10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
 """The kubelet doubles the wait before it starts a crashing container again, up to five minutes."""
 
@@ -118,7 +120,7 @@ class ContainerRun:
         self.pod.world.event(self.pod.pod, "Failed", message, warning=True)
 
     def _fail_to_start(self, refusal: StartFailure) -> None:
-        self._started = self.pod.world.timestamp()
+        self._started = NEVER
         self.pod.world.logs.begin((self.pod.namespace, self.pod.name, self.name))
         self._warn(f"Error: {refusal.message}")
 
@@ -160,7 +162,7 @@ class ContainerRun:
             "exitCode": status,
             "reason": reason,
             **({"message": refusal.message} if refusal else {}),
-            "startedAt": self._started or self.pod.world.timestamp(),
+            "startedAt": self._started or NEVER,
             "finishedAt": self.pod.world.timestamp(),
         }
         self.running = self.ready = False

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from lamplighter.adapters.kubernetes.pods import pod_facts
 from lamplighter.domain.checks.ladder import DCGM_1, NVIDIA_SMI, VECTOR_ADD, Check
 from lamplighter.domain.checks.ladder_progress import CheckEnding, LadderMoves, LadderProgress
 from lamplighter.domain.checks.placement import Placement, fetches, placements
 from lamplighter.domain.checks.time_limit import asked, pull_of, pulled_in, ran_for, spent
 from lamplighter.domain.pool.nodes import PodFacts
 from lamplighter.reasons.reason import Reason, reason
+from lamplighter.values.instant import written
 from tests.unit.checks.built import ASKED, node, pod
 
 
@@ -49,6 +51,24 @@ def test_setting_gpus_up_is_charged_up_to_90_seconds_and_not_to_a_node_that_was_
     facts = replace(node().facts, ready_since=ASKED - timedelta(seconds=ready_before))
     assert spent(facts, [pod("one")], {}, ASKED).total_seconds() == charged
     assert spent(replace(facts, ready_since=None), [pod("one")], {}, ASKED) == timedelta()
+
+
+def test_a_container_that_failed_to_start_did_not_run_since_1970() -> None:
+    """The image of such a check was pulled, and the ladder's time does not count that."""
+    ended = {"exitCode": 128, "reason": "StartError", "startedAt": "1970-01-01T00:00:00Z"}
+    facts = pod_facts(
+        {
+            "metadata": {"namespace": "lamplighter", "name": "a", "creationTimestamp": written(ASKED)},
+            "spec": {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1"}}}]},
+            "status": {
+                "phase": "Failed",
+                "containerStatuses": [{"state": {"terminated": {**ended, "finishedAt": written(at(40))}}}],
+            },
+        }
+    )
+
+    assert (facts.began, facts.exit_code) == (None, 128)
+    assert spent(replace(node().facts, ready_since=None), [facts], {"a": 40.0}, at(40)) == timedelta()
 
 
 def test_the_budget_counts_from_the_first_pod_and_takes_waiting_for_images_off_once() -> None:

@@ -102,11 +102,21 @@ def pod_facts(item: Object) -> PodFacts:
             exit_code=ended.get("exitCode"),
             waiting=_waiting(status, first),
             scheduled=foreign(_scheduled(status)),
-            began=foreign((first.get("running") or ended).get("startedAt")),
+            began=_began(first.get("running") or ended),
             ended=foreign(ended.get("finishedAt")),
             prepared=_prepared(status),
         )
     )
+
+
+def _began(state: Object) -> datetime | None:
+    """When the container started; None for one that failed to start.
+
+    containerd gives such a one no start, and the kubelet writes the first second of 1970
+    (https://github.com/kubernetes/kube-state-metrics/issues/1861).
+    """
+    began = foreign(state.get("startedAt"))
+    return began if began and began.timestamp() else None
 
 
 def _prepared(status: Object) -> dict[str, datetime]:
