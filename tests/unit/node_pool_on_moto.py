@@ -56,6 +56,8 @@ class ApiServer:
             BAR: {"metadata": {"name": "lab-gpu"}},
         }
         self.absent_kinds: set[str] = set()
+        self.left_out: set[str] = set()
+        """Objects that every list lacks."""
         self.silent = False
         self.budgets_hold = False
         """Whether a PodDisruptionBudget keeps every pod from being evicted."""
@@ -137,6 +139,7 @@ class ApiServer:
             found
             for name, found in self.objects.items()
             if pattern.fullmatch(name)
+            and name not in self.left_out
             and selected.items() <= found["metadata"].get("labels", {}).items()
             and (not node or found["spec"].get("nodeName") == node)
         ]

@@ -23,6 +23,12 @@ def test_a_new_instance_has_two_minutes_to_be_listed_by_its_group() -> None:
     )
 
 
+def test_an_instance_of_which_its_controller_said_nothing_is_no_stray() -> None:
+    facts = pool(strays=[instance("i-1", minutes=-60), instance("i-2", minutes=-60)])
+
+    assert [stray.id for stray in seen(facts, unsure=frozenset({"i-1"})).strays] == ["i-2"]
+
+
 def test_of_strays_the_youngest_end_since_the_oldest_may_be_a_leases() -> None:
     [oldest, middle, youngest] = (instance(f"i-{90 - age}", minutes=-age) for age in (60, 20, 10))
     [breach] = judge(strays, pool(lease(nodes=1), strays=[middle, oldest, youngest]))

@@ -1,17 +1,20 @@
 """EC2's answer about an instance, above all when it stopped costing money, and how instances are terminated."""
 
-from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import botocore
 import pytest
+from botocore.exceptions import ClientError
 from botocore.stub import Stubber
+from moto.ec2.models import ec2_backends
 
+from lamplighter import clock
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.capacity.node_group.autoscaling import AutoScaling
 from lamplighter.adapters.capacity.node_group.capacity import NodeGroupCapacity
+from lamplighter.domain.capacity.unlisted import LISTED_WITHIN, SURE_WITHIN
 from lamplighter.errors import OutsideFailed
 from tests.checkout import ROOT
 from tests.unit import aws_calls
@@ -109,39 +112,85 @@ def test_an_instance_that_lost_its_node_pool_s_tag_is_still_seen_by_the_cluster_
     assert [(one.id, one.type) for one, _ in seen.of_cluster("lab")] == [(made, "g5.xlarge")]
 
 
-@pytest.mark.parametrize(
-    "lost", [lambda group: group.pop("Instances"), lambda group: group["Instances"].clear()]
-)
-def test_an_instance_that_its_group_s_list_lacks_is_no_stray(
-    lab: LabOnMoto, lost: Callable[[dict[str, Any]], object]
-) -> None:
-    """A list may be half of itself: Auto Scaling is asked for the instance by its id."""
+def half_a_list(lab: LabOnMoto, *, age: timedelta = 2 * LISTED_WITHIN) -> NodeGroupCapacity:
+    """The port, to which Auto Scaling lists a group without the instance that it has started."""
     lab.scale(1)
+    [instance] = lab.members
+    # moto dates it by the machine's clock.
+    started = ec2_backends["123456789012"]["ap-northeast-2"].get_instance(instance)
+    started.launch_time = (clock.now() - age).replace(tzinfo=None)
     asg = boto3.Session().client("autoscaling")
 
     def lose(parsed: dict[str, Any], **_: object) -> None:
         for group in parsed["AutoScalingGroups"]:
-            lost(group)
+            group.pop("Instances")
 
     asg.meta.events.register("after-call.autoscaling.DescribeAutoScalingGroups", lose)
     port = NodeGroupCapacity(lab.capacity.lab)
     port.autoscaling = AutoScaling(asg)
+    return port
 
-    seen = port.see("gpu")
+
+def test_an_instance_that_its_group_s_list_lacks_is_no_stray(lab: LabOnMoto) -> None:
+    """A list may be half of itself: Auto Scaling is asked for the instance by its id."""
+    seen = half_a_list(lab).see("gpu")
 
     assert [member.instance for member in seen.members] == [each.id for each in seen.alive] == lab.members
 
 
+def test_a_new_instance_is_not_asked_for(lab: LabOnMoto) -> None:
+    """Beside an old list it would be one node too many: the list may still have the one that it replaces."""
+    assert half_a_list(lab, age=LISTED_WITHIN / 2).see("gpu").members == ()
+
+
+@pytest.mark.parametrize(("age", "known"), [(SURE_WITHIN / 2, False), (SURE_WITHIN, True)])
+def test_an_instance_of_which_nobody_says_whose_it_is_is_no_stray_for_an_hour(
+    lab: LabOnMoto, age: timedelta, known: bool
+) -> None:
+    port = half_a_list(lab, age=age)
+
+    def denied(**_: object) -> None:
+        error: Any = {"Error": {"Code": "AccessDenied", "Message": "by a policy of the organisation"}}
+        raise ClientError(error, "DescribeAutoScalingInstances")
+
+    port.autoscaling._asg.meta.events.register("before-call.autoscaling.DescribeAutoScalingInstances", denied)
+    seen = port.see("gpu")
+
+    assert (seen.members, seen.unsure) == ((), frozenset() if known else {each.id for each in seen.alive})
+
+
 def test_an_instance_that_left_its_group_is_a_stray(lab: LabOnMoto) -> None:
-    lab.scale(1)
+    port = half_a_list(lab)
     [instance] = lab.members
+    tag: Any = {"Key": "aws:autoscaling:groupName", "Value": lab.group}
     boto3.client("autoscaling").detach_instances(
         InstanceIds=[instance], AutoScalingGroupName=lab.group, ShouldDecrementDesiredCapacity=True
     )
+    boto3.client("ec2").create_tags(Resources=[instance], Tags=[tag])
 
-    seen = NodeGroupCapacity(lab.capacity.lab).see("gpu")
+    seen = port.see("gpu")
 
-    assert ([each.id for each in seen.alive], seen.members) == ([instance], ())
+    assert ([each.controller for each in seen.alive], seen.members) == ([lab.group], ())
+
+
+def test_members_come_in_pages_and_each_counts_once() -> None:
+    asg = boto3.client("autoscaling", region_name="ap-northeast-2")
+    one: Any = {
+        "InstanceId": "i-0abc",
+        "AutoScalingGroupName": "eks-gpu",
+        "AvailabilityZone": "ap-northeast-2a",
+        "LifecycleState": "InService",
+        "HealthStatus": "HEALTHY",
+        "ProtectedFromScaleIn": False,
+    }
+    pages: Any = ([one, {**one, "InstanceId": "i-0bad", "AutoScalingGroupName": "eks-other"}], [one], [])
+    with Stubber(asg) as stub:
+        for token, page in enumerate(pages, 1):
+            more = {"NextToken": str(token)} if token < len(pages) else {}
+            stub.add_response("describe_auto_scaling_instances", {"AutoScalingInstances": page, **more})
+        members = AutoScaling(asg).members("eks-gpu", ["i-0abc", "i-0bad"])
+
+    assert [member.instance for member in members] == ["i-0abc"]
 
 
 UNKNOWN = "i-0123456789abcdef0"

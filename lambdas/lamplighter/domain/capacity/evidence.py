@@ -261,6 +261,8 @@ class Seen:
     """Whether pods bring its nodes: the size is then the most that may come, and nobody waits for them."""
     unread: bool = False
     """Whether EC2 alone answered: what is ordered, and what its controller lists, is not known."""
+    unsure: frozenset[str] = frozenset()
+    """Instances that its controller started and does not list, of which it did not say whether they are its own."""
     raised_by: Reason | None = None
     """How somebody raised the size past the order, where AWS tells."""
 

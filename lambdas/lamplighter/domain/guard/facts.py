@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from lamplighter.domain.capacity.claim import LabClaim
 from lamplighter.domain.capacity.evidence import Changing, Instance, Seen
 from lamplighter.domain.capacity.kinds import zero
+from lamplighter.domain.capacity.unlisted import LISTED_WITHIN
 from lamplighter.domain.capacity.zero import ZeroProof
 from lamplighter.domain.experiments.run import ExperimentRun
 from lamplighter.domain.guard.breach import EarlierBreach, GuardAction, Rule
@@ -33,8 +34,6 @@ UPDATE_PATIENCE = timedelta(minutes=15)
 """How long the guard waits for a change that AWS itself is doing."""
 ROLLING_PATIENCE = timedelta(hours=1)
 """The same under a lease: replacing nodes with a drain each takes long, and needs surplus nodes."""
-STRAY_PATIENCE = timedelta(minutes=2)
-"""A new instance may be in EC2 before its controller lists it."""
 NOTICE = timedelta(minutes=15)
 """How long before an early close the guard warns the people of a lease."""
 MEMORY = timedelta(hours=1)
@@ -117,7 +116,9 @@ class PoolFacts:
         return tuple(
             instance
             for instance in self.seen.alive
-            if instance.id not in listed and self.now - instance.launched >= STRAY_PATIENCE
+            if instance.id not in listed
+            and instance.id not in self.seen.unsure
+            and self.now - instance.launched >= LISTED_WITHIN
         )
 
     @property

@@ -55,14 +55,16 @@ class AutoScaling:
 
     def members(self, group: str, instances: Sequence[str]) -> tuple[Member, ...]:
         """Those of these instances that are in the group, as Auto Scaling knows each by its own id."""
-        found: list[Member] = []
+        found: dict[str, Member] = {}
         for first in range(0, len(instances), INSTANCES_A_CALL):
             with outside("autoscaling:DescribeAutoScalingInstances", group):
-                listed = self._asg.describe_auto_scaling_instances(
+                pages = self._asg.get_paginator("describe_auto_scaling_instances").paginate(
                     InstanceIds=list(instances[first : first + INSTANCES_A_CALL])
-                )["AutoScalingInstances"]
-            found += [_member(each) for each in listed if each["AutoScalingGroupName"] == group]
-        return tuple(found)
+                )
+                listed = [each for page in pages for each in page["AutoScalingInstances"]]
+            members = [_member(each) for each in listed if each["AutoScalingGroupName"] == group]
+            found |= {each.instance: each for each in members}
+        return tuple(found.values())
 
     def activities(self, group: str, pages: int = 1) -> tuple[ScalingActivity, ...]:
         """The group's latest activities, newest first, 100 a page; failures included."""

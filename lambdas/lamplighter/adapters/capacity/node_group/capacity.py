@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lamplighter import clock
 from lamplighter.adapters.aws.capacity.instances import Instances
 from lamplighter.adapters.border import border
 from lamplighter.adapters.capacity.node_group.autoscaling import ACTIVITY_PAGES, AutoScaling
@@ -17,7 +18,8 @@ from lamplighter.domain.capacity.node_group import off_switch
 from lamplighter.domain.capacity.node_group import seen as neutral
 from lamplighter.domain.capacity.node_group.evidence import NodeGroup
 from lamplighter.domain.capacity.port import Removal
-from lamplighter.errors import TryLater
+from lamplighter.domain.capacity.unlisted import unlisted, unsure
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import reason
 
 if TYPE_CHECKING:
@@ -66,10 +68,7 @@ class NodeGroupCapacity:
             tags = kinds.identity(self._lab, pool).tags
             found = self.instances.tagged(tags, f"{self._lab.cluster_name}/{name}")
             seen = neutral.with_parked(replace(seen, instances=found))
-            unlisted = neutral.unlisted(seen)
-            if unlisted and seen.controller is not None:
-                members = self.autoscaling.members(seen.controller.name, unlisted)
-                seen = neutral.with_members(seen, members)
+            seen = self._with_unlisted(seen)
         if Part.MAKE in parts and node_group is not None:
             seen = replace(seen, make=self._make(node_group))
         if Part.INTERRUPTIONS in parts and self._lab.pools[pool].spot:
@@ -82,6 +81,23 @@ class NodeGroupCapacity:
             pages = ACTIVITY_PAGES if Part.HISTORY in parts else 1
             seen = self._with_activities(seen, node_group, pages)
         return seen
+
+    def _with_unlisted(self, seen: Seen) -> Seen:
+        """The same, with the members that the group's list lacks."""
+        group, now = seen.controller, clock.now()
+        listed = {each.instance for each in seen.members}
+        alone = [
+            one
+            for one in unlisted(seen.instances, listed, now)
+            if group is not None and one.controller == group.name
+        ]
+        if group is None or not alone:
+            return seen
+        try:
+            members = self.autoscaling.members(group.name, [one.id for one in alone])
+        except (OutsideFailed, TryLater):
+            return replace(seen, unsure=unsure(alone, now))
+        return neutral.with_members(seen, members)
 
     def bar(self, pool: str, until: datetime) -> None:
         """Nothing: AWS has no bar for a node group. Its size alone starts instances."""

@@ -78,10 +78,13 @@ class NodePoolCapacity:
         if Part.INSTANCES in parts or (Part.HISTORY in parts and not seen.instances):
             tags, subject = kinds.identity(self._lab, pool).tags, f"{self._lab.cluster_name}/{name}"
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
-            unlisted = self._unlisted(seen, found, name)
+            more: tuple[Claim, ...] = ()
             # EC2 is enough where no claim was read: Kubernetes is not asked.
-            if unlisted or not all(claim.instance for claim in seen.claims):
-                seen = neutral.with_named(seen, unlisted, found, self._server_now())
+            if seen.controller is not None and self._kind is KARPENTER:
+                more, not_said = self.claims.unlisted(name, seen.claims, found)
+                seen = replace(seen, unsure=not_said)
+            if more or not all(claim.instance for claim in seen.claims):
+                seen = neutral.with_named(seen, more, found, self._server_now())
             seen = replace(seen, instances=_by_claims(found, seen.claims, name))
         if Part.INTERRUPTIONS in parts:
             found_events = claim_events(self.kubernetes, name)
@@ -203,17 +206,6 @@ class NodePoolCapacity:
         if Part.MAKE in parts and node_pool is not None:
             seen = replace(seen, make=neutral.make(node_pool))
         return seen
-
-    def _unlisted(self, seen: Seen, instances: Sequence[Instance], name: str) -> tuple[Claim, ...]:
-        """Claims that the list lacked although they exist: the answer may have been half."""
-        if self._kind is not KARPENTER:
-            return ()
-        return tuple(
-            claim
-            for instance in neutral.without_claim(seen, instances)
-            if (claim := self.claims.named(instance.controller or "")) is not None
-            and (claim.instance == instance.id or (not claim.instance and claim.node_pool == name))
-        )
 
     def _standing_bar(self, pool: str) -> Bar:
         bar = self._bar(pool).read()

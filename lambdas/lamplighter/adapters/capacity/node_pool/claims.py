@@ -1,9 +1,10 @@
 """NodeClaims through the API server: reads those of a NodePool, ends chosen ones, and tries one as a dry run."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime, timedelta
 
+from lamplighter import clock
 from lamplighter.adapters.border import border
 from lamplighter.adapters.checked import checked, instance_id
 from lamplighter.adapters.kubernetes.connection import (
@@ -15,10 +16,11 @@ from lamplighter.adapters.kubernetes.connection import (
 )
 from lamplighter.adapters.kubernetes.existing_node_pools import duration
 from lamplighter.adapters.kubernetes.nodes import instant
-from lamplighter.domain.capacity.evidence import Claim, HealthIssue
+from lamplighter.domain.capacity.evidence import Claim, HealthIssue, Instance
 from lamplighter.domain.capacity.node_pool.kind import LABEL
 from lamplighter.domain.capacity.node_pool.probe import refusing_policy
-from lamplighter.errors import OutsideFailed
+from lamplighter.domain.capacity.unlisted import unlisted, unsure
+from lamplighter.errors import OutsideFailed, TryLater
 from lamplighter.reasons.reason import reason
 from lamplighter.values.instant import foreign, written
 
@@ -47,9 +49,30 @@ class Claims:
         return tuple(sorted(found, key=lambda claim: (str(claim.created), claim.name)))
 
     def named(self, name: str) -> Claim | None:
-        """One claim; None where the API server has none of this name, or where no claim can have such a name."""
+        """One claim; None where EC2 has none of this name, or where no claim can have such a name."""
         found = self._connection.get(f"{PATH}/{name}") if _NAME.fullmatch(name) else {}
-        return _claim(found) if found else None
+        return _claim(found) if found and _of_ec2(found) else None
+
+    def unlisted(
+        self, node_pool: str, known: Collection[Claim], instances: Collection[Instance]
+    ) -> tuple[tuple[Claim, ...], frozenset[str]]:
+        """The claims of a NodePool that its list lacks and that instances name; and the instances of which nothing
+        was said.
+        """
+        listed, now = {each for claim in known for each in (claim.name, claim.instance)}, clock.now()
+        alone = [one for one in unlisted(instances, listed, now) if one.controller not in listed]
+        claims: list[Claim] = []
+        unread: list[Instance] = []
+        for name in sorted({str(one.controller) for one in alone}):
+            its = [one for one in alone if one.controller == name]
+            try:
+                claim = self.named(name)
+            except (OutsideFailed, TryLater):
+                unread += its
+                continue
+            if claim and claim.node_pool == node_pool and claim.instance in {"", *(one.id for one in its)}:
+                claims.append(claim)
+        return tuple(claims), unsure(unread, now)
 
     def every(self) -> tuple[Claim, ...]:
         """Every claim of the cluster. One of another cloud than EC2 hides none of the others."""

@@ -55,18 +55,6 @@ def with_parked(seen: Seen) -> Seen:
     return replace(seen, instances=tuple(instances))
 
 
-def unlisted(seen: Seen) -> tuple[str, ...]:
-    """Living instances that the group started, by a tag that AWS alone can set, and that its list lacks.
-
-    Each is asked for by its id before it counts as a stray: a list may be half of itself.
-    """
-    group = seen.controller
-    if group is None:
-        return ()
-    listed = {each.instance for each in group.members}
-    return tuple(each.id for each in seen.alive if each.controller == group.name and each.id not in listed)
-
-
 def with_members(seen: Seen, members: tuple[Member, ...]) -> Seen:
     """The same, with these members of its group beside those that it lists."""
     group = seen.controller

@@ -93,18 +93,6 @@ def member(claim: Claim, now: datetime) -> Member:
     return Member(claim.instance, claim.zone, claim.leaving, waits_for_drain=waits, overdue=overdue)
 
 
-def without_claim(seen: Seen, instances: Iterable[Instance]) -> tuple[Instance, ...]:
-    """Living instances of which Karpenter's tag names a claim that was not listed. They may be strays."""
-    if seen.controller is None:
-        return ()
-    listed = {name for claim in seen.claims for name in (claim.name, claim.instance)}
-    return tuple(
-        instance
-        for instance in instances
-        if instance.alive and instance.controller and listed.isdisjoint((instance.id, instance.controller))
-    )
-
-
 def with_named(seen: Seen, unlisted: Iterable[Claim], instances: Iterable[Instance], now: datetime) -> Seen:
     """With claims that were not listed, and with the instances that Karpenter's tag gives to claims.
 
