@@ -448,6 +448,14 @@ BREAKAGES = (
         tests="tests/unit/pool/test_instances.py",
     ),
     Breakage(
+        2,
+        "a lease that began to close in the second of another's proof is settled by it",
+        f"{APPLICATION}/leases/closing.py",
+        "lease.closes < closed.replace(microsecond=0)",
+        "lease.closes <= closed",
+        tests="tests/unit/leases/test_closing_steps.py",
+    ),
+    Breakage(
         1,
         "the claim of any NodePool hides an instance",
         f"{ADAPTERS}/capacity/node_pool/claims.py",

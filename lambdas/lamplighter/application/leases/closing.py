@@ -119,9 +119,10 @@ def settle(run: Mapping[str, object], lease_services: LeaseServices) -> dict[str
     at = result(run, "ProveZero").get("at")
     closed = instant.read(str(at)) if at else lease_services.now()
     terms = lease_services.terms(pool)
+    own = {lease.id for lease in _ended(run, pool, lease_services)}
     for _ in range(LOOKS):
         try:
-            unleased = _settle_once(pool, closed, terms, lease_services)
+            unleased = _settle_once(pool, closed, own, terms, lease_services)
         except Conflict:
             continue
         break
@@ -312,15 +313,23 @@ def _without_receipt(pool: str, named: Collection[str], lease_services: LeaseSer
     ]
 
 
-def _settle_once(pool: str, closed: datetime, terms: Terms, lease_services: LeaseServices) -> NodeTime:
-    """Counts nodes past or without a lease, then closes every lease that is closing.
+def _settle_once(
+    pool: str, closed: datetime, own: Collection[str], terms: Terms, lease_services: LeaseServices
+) -> NodeTime:
+    """Counts nodes past or without a lease, then closes every lease that is closing; `own` are of this run.
 
     Gives what no receipt says yet.
     """
     count_beyond(pool, closed, lease_services, "leases")
     leases = lease_services.ledger.leases(pool)
-    # A lease that began to close after the proof has a run and a proof of its own.
-    ending = [lease for lease in leases if lease.state is LeaseState.CLOSING and lease.closes <= closed]
+    # A lease that began to close after the proof has a run and a proof of its own: the proof left its nodes running.
+    # Its end is kept without the parts of its second.
+    ending = [
+        lease
+        for lease in leases
+        if lease.state is LeaseState.CLOSING
+        and (lease.id in own or lease.closes < closed.replace(microsecond=0))
+    ]
     if ending:
         ran = metered(pool, leases, min(lease.opens for lease in ending), closed, lease_services)
         for lease in ending:
