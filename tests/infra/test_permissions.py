@@ -16,6 +16,7 @@ OF_ANY_TRAIL = {"cloudtrail:GetEventSelectors", "cloudtrail:GetTrailStatus"}
 # Calls that take no resource, by AWS's service authorization reference.
 TAKE_NO_RESOURCE = {
     "autoscaling:DescribeAutoScalingGroups",
+    "autoscaling:DescribeAutoScalingInstances",
     "autoscaling:DescribeLifecycleHooks",
     "autoscaling:DescribeScalingActivities",
     "autoscaling:DescribeScheduledActions",

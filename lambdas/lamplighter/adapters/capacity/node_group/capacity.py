@@ -68,7 +68,8 @@ class NodeGroupCapacity:
             tags = kinds.identity(self._lab, pool).tags
             found = self.instances.tagged(tags, f"{self._lab.cluster_name}/{name}")
             seen = neutral.with_parked(replace(seen, instances=found))
-            seen = self._with_unlisted(seen)
+            if Part.MEMBERS in parts:
+                seen = self._with_unlisted(seen)
         if Part.MAKE in parts and node_group is not None:
             seen = replace(seen, make=self._make(node_group))
         if Part.INTERRUPTIONS in parts and self._lab.pools[pool].spot:

@@ -80,7 +80,7 @@ class NodePoolCapacity:
             found = self.instances.tagged(tags, subject, self._kind.started_tag)
             more: tuple[Claim, ...] = ()
             # EC2 is enough where no claim was read: Kubernetes is not asked.
-            if seen.controller is not None and self._kind is KARPENTER:
+            if Part.MEMBERS in parts and seen.controller is not None and self._kind is KARPENTER:
                 more, not_said = self.claims.unlisted(name, seen.claims, found)
                 seen = replace(seen, unsure=not_said)
             if more or not all(claim.instance for claim in seen.claims):
